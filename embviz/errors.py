@@ -1,0 +1,38 @@
+"""Errors that are meant for a user, each one plain sentence.
+
+    EmbvizError
+    ├── InputError          a text, an id or an option is wrong
+    └── ModelError          a model cannot be opened or cannot be shown exactly
+
+The command line prints the sentence and exits with 2; the page shows it at the field it belongs to.
+"""
+
+from __future__ import annotations
+
+from embviz.i18n import text
+
+
+class EmbvizError(ValueError):
+    """A mistake that its user can mend, said in one plain sentence.
+
+    Args:
+        key: the sentence, `error.<key>` in the catalogue of texts.
+        field: the field of the Recipe it belongs to ("text", "model", …); None means the whole page.
+        values: what the sentence names.
+    """
+
+    def __init__(self, key: str, /, *, field: str | None = None, **values: object) -> None:
+        self.key, self.field, self.values = f"error.{key}", field, values
+        super().__init__(text(self.key, **values))
+
+    def sentence(self, language: str) -> str:
+        """The sentence in another language of the catalogue."""
+        return text(self.key, language, **self.values)
+
+
+class InputError(EmbvizError):
+    """A text, an id or an option that cannot be used."""
+
+
+class ModelError(EmbvizError):
+    """A model that cannot be opened, or not shown exactly."""

@@ -1,0 +1,116 @@
+"""analyze(recipe): the one pipeline, from what a user chose to everything that follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embviz.embedding.decomposition import Decomposition, Floats
+from embviz.embedding.interventions import TokenIds, change_ids, component_factors
+from embviz.embedding.metrics import Metrics, measure
+from embviz.embedding.projection import Projection, fit_projection
+from embviz.models.loading import EmbeddingModel, ModelCard, load_model
+from embviz.recipe import Recipe
+
+VOCABULARY_SAMPLE = 2_000
+VOCABULARY_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Analysis:
+    """Everything that follows from a Recipe.
+
+    Attributes:
+        recipe: what was chosen.
+        model: the model card.
+        before: the input layer's answer as encoded.
+        after: the same after the changes of `recipe.what_if`; the very same object where there are none.
+        metrics: numbers about `after`.
+        drawn: which tokens the map shows, bool, `(seq_len,)`; special tokens are left out unless chosen,
+            or where nothing else is there.
+        projection: one PCA for token, token + segment and sum.
+        normalized_projection: a PCA of its own for the LayerNorm's results, which are not a sum.
+    """
+
+    recipe: Recipe
+    model: ModelCard
+    before: Decomposition
+    after: Decomposition
+    metrics: Metrics
+    drawn: NDArray[np.bool_]
+    projection: Projection
+    normalized_projection: Projection
+
+
+def analyze(recipe: Recipe) -> Analysis:
+    """Load, encode, change, look up, measure and project.
+
+    Raises:
+        EmbvizError: something in the Recipe cannot be used; one plain sentence says what.
+    """
+    model = load_model(recipe.model)
+    before = model.decompose(recipe.text, recipe.text_pair)
+    after = _changed(model, before, recipe) if recipe.what_if else before
+    drawn = _drawn(after, recipe.special_tokens)
+    return Analysis(
+        recipe=recipe,
+        model=model.card,
+        before=before,
+        after=after,
+        metrics=measure(after),
+        drawn=drawn,
+        projection=_fit(model, after, recipe, drawn),
+        normalized_projection=fit_projection(after.normalized[drawn]),
+    )
+
+
+def _changed(model: EmbeddingModel, before: Decomposition, recipe: Recipe) -> Decomposition:
+    ids = TokenIds(
+        before.token_type_ids,
+        before.position_ids,
+        model.card.type_vocab_size,
+        model.card.max_position_embeddings,
+    )
+    ids = change_ids(ids, recipe.what_if)
+    return model.decompose_ids(
+        before.encoded, ids.token_type_ids, ids.position_ids, component_factors(recipe.what_if)
+    )
+
+
+def _drawn(decomposition: Decomposition, special_tokens: bool) -> NDArray[np.bool_]:
+    words = decomposition.special_tokens_mask == 0
+    return np.ones_like(words) if special_tokens or not words.any() else words
+
+
+def _fit(
+    model: EmbeddingModel, decomposition: Decomposition, recipe: Recipe, drawn: NDArray[np.bool_]
+) -> Projection:
+    if recipe.pca_fit == "positions":
+        return _position_projection(model)
+    if recipe.pca_fit == "vocabulary":
+        return _vocabulary_projection(model)
+    if recipe.pca_fit == "parts":
+        return fit_projection(np.concatenate([stage[drawn] for stage in stages(decomposition)]))
+    return fit_projection(decomposition.summed[drawn])
+
+
+def stages(decomposition: Decomposition) -> tuple[Floats, Floats, Floats]:
+    """The points of the map, tip to tail: token, token + segment, sum, each `(seq_len, embedding_size)`."""
+    token, segment = decomposition.token, decomposition.segment
+    return token, token if segment is None else token + segment, decomposition.summed
+
+
+@lru_cache(maxsize=4)
+def _position_projection(model: EmbeddingModel) -> Projection:
+    return fit_projection(model.table("position"))
+
+
+@lru_cache(maxsize=4)
+def _vocabulary_projection(model: EmbeddingModel) -> Projection:
+    ids = np.random.default_rng(VOCABULARY_SEED).choice(
+        model.card.vocab_size, min(VOCABULARY_SAMPLE, model.card.vocab_size), replace=False
+    )
+    return fit_projection(model.token_rows(np.sort(ids)))

@@ -1,0 +1,183 @@
+"""The nouns: a text as the model reads it, and the input layer's answer to it, taken apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embviz.i18n import DEFAULT_LANGUAGE, text
+
+Floats: TypeAlias = NDArray[np.float32]
+Ids: TypeAlias = NDArray[np.int64]
+
+Part = Literal["token", "segment", "position", "summed", "normalized"]
+PARTS: tuple[Part, ...] = ("token", "segment", "position", "summed", "normalized")
+
+
+@dataclass(frozen=True, eq=False)
+class Note:
+    """Something that a reader should know about a text or a token, one sentence.
+
+    Attributes:
+        key: the sentence in the catalogue of texts.
+        values: what it names.
+        token: index of the token it is about; None means the whole text.
+    """
+
+    key: str
+    values: Mapping[str, object] = field(default_factory=dict)
+    token: int | None = None
+
+    def sentence(self, language: str = DEFAULT_LANGUAGE) -> str:
+        """The note in a language of the catalogue."""
+        return text(f"note.{self.key}", language, **self.values)
+
+    def __str__(self) -> str:
+        return self.sentence()
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedText:
+    """One or two texts as a tokenizer reads them; all sequences have `seq_len` entries.
+
+    Attributes:
+        text: what was typed as sentence A, lone surrogates replaced by U+FFFD.
+        text_pair: the same of sentence B; None means a single sentence.
+        tokens: the pieces as the tokenizer has them (`##ing`, `Ġthe`).
+        input_ids: rows of the word table, `(seq_len,)`.
+        token_type_ids: rows of the token type table, `(seq_len,)`.
+        special_tokens_mask: 1 for the special tokens that the tokenizer added, `(seq_len,)`.
+        typed_special: true where a special token was typed by the user.
+        offsets: `(start, end)` in characters of `text` or `text_pair`; (0, 0) for added special tokens.
+        sentences: 0 for a token of `text`, 1 of `text_pair`, None for added special tokens.
+        word_ids: index of the word within its sentence; None for added special tokens.
+        truncated: how many tokens of `text` and of `text_pair` did not fit and were cut.
+        notes: what a reader should know.
+    """
+
+    text: str
+    text_pair: str | None
+    tokens: tuple[str, ...]
+    input_ids: Ids
+    token_type_ids: Ids
+    special_tokens_mask: Ids
+    typed_special: tuple[bool, ...]
+    offsets: tuple[tuple[int, int], ...]
+    sentences: tuple[int | None, ...]
+    word_ids: tuple[int | None, ...]
+    truncated: tuple[int, int] = (0, 0)
+    notes: tuple[Note, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def source(self, index: int) -> str:
+        """What was typed where this token stands; empty for the special tokens that the tokenizer added."""
+        sentence, (start, end) = self.sentences[index], self.offsets[index]
+        if sentence is None:
+            return ""
+        return (self.text, self.text_pair or "")[sentence][start:end]
+
+
+@dataclass(frozen=True, eq=False)
+class LayerNormStep:
+    """The LayerNorm of each token's sum, operand by operand.
+
+    `normalized = (summed - mean) / std * weight + bias`, with the biased variance:
+    `std = sqrt(mean((summed - mean)²) + eps)` (Ba et al. 2016; `torch.nn.LayerNorm`).
+
+    Attributes:
+        weight: gain γ, `(embedding_size,)`.
+        bias: bias β, `(embedding_size,)`.
+        eps: added to the variance.
+        mean: μ of each token's sum, `(seq_len,)`.
+        std: σ of each token's sum, eps included, `(seq_len,)`.
+    """
+
+    weight: Floats
+    bias: Floats
+    eps: float
+    mean: Floats
+    std: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Decomposition:
+    """The input layer's answer to one text, taken apart; float32 throughout.
+
+    Attributes:
+        encoded: the text as the tokenizer reads it.
+        input_ids: rows of the word table that were looked up, `(seq_len,)`.
+        token_type_ids: rows of the token type table that were added, `(seq_len,)`.
+        position_ids: rows of the position table that were added, `(seq_len,)`.
+        token: vectors of the word table, `(seq_len, embedding_size)`.
+        segment: vectors of the token type table, same shape; None where the model has none.
+        position: vectors of the position table, same shape; None where the model adds none.
+        summed: token + segment + position, same shape.
+        normalized: LayerNorm of the sum, same shape.
+        output: what enters the encoder, `(seq_len, hidden_size)`.
+        layer_norm: the operands of the LayerNorm.
+        tensors: names of the tensors in the checkpoint by role (token, segment, position, weight, bias).
+        absent: for each part that this model does not have, the reason.
+    """
+
+    encoded: EncodedText
+    input_ids: Ids
+    token_type_ids: Ids
+    position_ids: Ids
+    token: Floats
+    segment: Floats | None
+    position: Floats | None
+    summed: Floats
+    normalized: Floats
+    output: Floats
+    layer_norm: LayerNormStep
+    tensors: Mapping[str, str]
+    absent: Mapping[str, str]
+    check: Callable[[Decomposition], tuple[float | None, str]] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.encoded)
+
+    def part(self, name: Part) -> Floats | None:
+        """One of the five parts by its name."""
+        array: Floats | None = getattr(self, name)
+        return array
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The pieces as the tokenizer has them."""
+        return self.encoded.tokens
+
+    @property
+    def special_tokens_mask(self) -> Ids:
+        """1 for the special tokens that the tokenizer added, `(seq_len,)`."""
+        return self.encoded.special_tokens_mask
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What a reader should know about this text and its tokens."""
+        return self.encoded.notes
+
+    @cached_property
+    def _verification(self) -> tuple[float | None, str]:
+        return self.check(self)
+
+    @property
+    def verified(self) -> float | None:
+        """The largest |difference| of `output` to the official module on the same ids.
+
+        Computed when it is first asked for, since importing the official class takes seconds. None means
+        that it could not be compared; `verified_note` says why.
+        """
+        return self._verification[0]
+
+    @property
+    def verified_note(self) -> str:
+        """What `verified` was compared with, or why it is None."""
+        return self._verification[1]

@@ -1,0 +1,1 @@
+"""Where a model comes from: its files, its tensors, its tokenizer."""

@@ -1,0 +1,152 @@
+"""Text in, pieces and ids out, with everything that a reader may wonder about said in notes."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from tokenizers import Encoding, Tokenizer
+
+from embviz.embedding.decomposition import EncodedText, Note
+
+
+def repair_surrogates(text: str) -> str:
+    """The text with surrogate pairs joined and lone surrogates, which no UTF-8 has, replaced by U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+class TextTokenizer:
+    """A model's own fast tokenizer, without the padding and truncation that its file may hold.
+
+    Args:
+        tokenizer_json: the text of the tokenizer.json.
+        max_length: the most tokens that the model has positions for, special tokens included.
+    """
+
+    def __init__(self, tokenizer_json: str, max_length: int) -> None:
+        self._spec: dict[str, Any] = json.loads(tokenizer_json)
+        self.max_length = max_length
+        self._tokenizer = self._build(truncation=None)
+
+    def encode(self, text: str, text_pair: str | None = None) -> EncodedText:
+        """A text or a pair as the model reads it, at most `max_length` tokens, the longest cut first.
+
+        Args:
+            text: sentence A; may be empty.
+            text_pair: sentence B; None, empty or white space only means a single sentence.
+        """
+        typed = (text, text_pair)
+        text = repair_surrogates(text)
+        text_pair = repair_surrogates(text_pair) if text_pair and text_pair.strip() else None
+        encoding = self._tokenizer.encode(text, text_pair)
+        truncated, full_length = (0, 0), len(encoding)
+        if full_length > self.max_length:
+            full = encoding
+            encoding = self._cutting.encode(text, text_pair)
+            truncated = (
+                _count(full, 0) - _count(encoding, 0),
+                _count(full, 1) - _count(encoding, 1),
+            )
+        encoded = EncodedText(
+            text=text,
+            text_pair=text_pair,
+            tokens=tuple(encoding.tokens),
+            input_ids=np.array(encoding.ids, np.int64),
+            token_type_ids=np.array(encoding.type_ids, np.int64),
+            special_tokens_mask=np.array(encoding.special_tokens_mask, np.int64),
+            typed_special=self._typed_special(encoding),
+            offsets=tuple(encoding.offsets),
+            sentences=tuple(encoding.sequence_ids),
+            word_ids=tuple(encoding.word_ids),
+            truncated=truncated,
+        )
+        return replace(encoded, notes=(*self._text_notes(encoded, typed, full_length), *self._token_notes(encoded)))
+
+    def _build(self, truncation: dict[str, object] | None) -> Tokenizer:
+        return Tokenizer.from_str(json.dumps({**self._spec, "padding": None, "truncation": truncation}))
+
+    @cached_property
+    def _cutting(self) -> Tokenizer:
+        """A second tokenizer that cuts: switching truncation on and off in a shared one is not thread-safe."""
+        return self._build(
+            {"direction": "Right", "max_length": self.max_length, "strategy": "LongestFirst", "stride": 0}
+        )
+
+    @cached_property
+    def _special_ids(self) -> frozenset[int]:
+        added = self._tokenizer.get_added_tokens_decoder()
+        return frozenset(token_id for token_id, token in added.items() if token.special)
+
+    @cached_property
+    def _unknown(self) -> str | None:
+        unknown: str | None = self._spec["model"].get("unk_token")
+        return unknown
+
+    def _typed_special(self, encoding: Encoding) -> tuple[bool, ...]:
+        """Special tokens that stand in the text itself; `special_tokens_mask` has only the added ones.
+
+        [UNK] counts only where these very letters were typed.
+        """
+        rows = zip(encoding.ids, encoding.tokens, encoding.offsets, encoding.sequence_ids, strict=True)
+        return tuple(
+            sentence is not None
+            and token_id in self._special_ids
+            and (token != self._unknown or end - start == len(token))
+            for token_id, token, (start, end), sentence in rows
+        )
+
+    def _text_notes(
+        self, encoded: EncodedText, typed: tuple[str, str | None], full_length: int
+    ) -> list[Note]:
+        notes: list[Note] = []
+        repaired = (encoded.text, encoded.text_pair)
+        if any(new is not None and new != old for new, old in zip(repaired, typed, strict=True)):
+            notes.append(Note("surrogates"))
+        if all(sentence is None for sentence in encoded.sentences):
+            notes.append(Note("only_special", {"tokens": " ".join(encoded.tokens)}))
+        elif encoded.text_pair is None:
+            notes.append(Note("single"))
+        if any(encoded.truncated):
+            cut_a, cut_b = encoded.truncated
+            key = "truncated" if encoded.text_pair is None else "truncated_pair"
+            values = {"length": full_length, "limit": self.max_length, "cut_a": cut_a, "cut_b": cut_b}
+            notes.append(Note(key, values))
+        for sentence in repaired:
+            normalized = self._normalized(sentence) if sentence else None
+            if normalized is not None:
+                notes.append(Note("normalized", {"text": sentence, "normalized": normalized}))
+        return notes
+
+    def _normalized(self, text: str) -> str | None:
+        """The text as the tokenizer's normalizer leaves it, where it drops or changes more than case."""
+        if self._tokenizer.normalizer is None:
+            return None
+        normalized = " ".join(self._tokenizer.normalizer.normalize_str(text).split())
+        plain = " ".join(text.lower().split())
+        spaced = normalized.replace(" ", "") == plain.replace(" ", "")   # spaces round ideographs change nothing
+        if spaced or unicodedata.normalize("NFC", normalized) == unicodedata.normalize("NFC", plain):
+            return None
+        return unicodedata.normalize("NFC", normalized)
+
+    def _token_notes(self, encoded: EncodedText) -> list[Note]:
+        longest = self._spec["model"].get("max_input_chars_per_word")
+        notes: list[Note] = []
+        for index, token in enumerate(encoded.tokens):
+            if encoded.typed_special[index]:
+                notes.append(Note("typed_special", {"token": token}, index))
+            elif token == self._unknown and encoded.sentences[index] is not None:
+                source = encoded.source(index)
+                if longest is not None and len(source) > longest:
+                    values: dict[str, object] = {"length": len(source), "limit": longest, "token": token}
+                    notes.append(Note("long_word", values, index))
+                else:
+                    notes.append(Note("unknown", {"source": source, "token": token}, index))
+        return notes
+
+
+def _count(encoding: Encoding, sentence: int) -> int:
+    return sum(which == sentence for which in encoding.sequence_ids)

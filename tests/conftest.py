@@ -19,7 +19,7 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection that leaves this machine fails, and names where it wanted to go."""
     connect = socket.socket.connect
 
-    def guarded(self: socket.socket, address: Any) -> None:  # noqa: ANN401 - whatever its family takes
+    def guarded(self: socket.socket, address: Any) -> None:
         if self.family != socket.AF_UNIX and not _is_loopback(address[0]):
             message = f"a test wanted to connect to {address}"
             raise AssertionError(message)

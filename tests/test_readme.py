@@ -24,7 +24,9 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 @pytest.mark.parametrize("block", BLOCKS)
 def test_python_block_runs(block: str) -> None:
     """Each Python block runs as it stands, in a Python of its own."""
-    done = subprocess.run([sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", block], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 0, done.stderr
     assert "[CLS]" in done.stdout

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+
 from tests.browser.chromium import NoBrowserError, launch
 from tests.browser.serving import Served, serve
 

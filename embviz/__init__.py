@@ -58,7 +58,7 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         try:
             return version("embviz")
-        except PackageNotFoundError:            # run from a checkout that is not installed
+        except PackageNotFoundError:  # run from a checkout that is not installed
             return "0"
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)

@@ -110,12 +110,12 @@ class Recipe:
         return cls.from_dict(values)
 
     def to_query(self) -> str:
-        """The Recipe as a URL query without `?`; fields with their defaults are left out."""
+        """The Recipe as a URL query without `?`: the text, and every other field that is not as by default."""
         default = Recipe()
         pairs = [
             (field.name, _to_parameter(getattr(self, field.name)))
             for field in fields(self)
-            if getattr(self, field.name) != getattr(default, field.name)
+            if field.name == "text" or getattr(self, field.name) != getattr(default, field.name)
         ]
         return urlencode(pairs, errors="surrogatepass")
 

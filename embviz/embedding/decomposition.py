@@ -26,12 +26,14 @@ class Note:
     Attributes:
         key: the sentence in the catalogue of texts.
         values: what it names.
-        token: index of the token it is about; None means the whole text.
+        token: index of the token it is about; None means a whole text.
+        about: the text that it is about, "text" or "text_pair".
     """
 
     key: str
     values: Mapping[str, object] = field(default_factory=dict)
     token: int | None = None
+    about: Literal["text", "text_pair"] = "text"
 
     def sentence(self, language: str = DEFAULT_LANGUAGE) -> str:
         """The note in a language of the catalogue."""

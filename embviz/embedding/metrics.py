@@ -49,15 +49,18 @@ def variance_shares(decomposition: Decomposition) -> dict[str, float]:
 
 def energy_shares(decomposition: Decomposition) -> dict[str, float]:
     """How the squared length of the sum splits, not centred, shares that add up to 1; `cross` as above."""
-    arrays = {name: np.asarray(array, np.float64) for name, array in present_components(decomposition).items()}
+    arrays = {
+        name: np.asarray(array, np.float64) for name, array in present_components(decomposition).items()
+    }
     return _shares(arrays)
 
 
 def _shares(arrays: Mapping[Part, NDArray[np.float64]]) -> dict[str, float]:
-    own = {name: float((array**2).sum()) for name, array in arrays.items()}
+    own: dict[str, float] = {name: float((array**2).sum()) for name, array in arrays.items()}
     cross = 2 * sum(float((arrays[a] * arrays[b]).sum()) for a, b in combinations(arrays, 2))
     total = sum(own.values()) + cross
-    return {name: value / total if total else float("nan") for name, value in {**own, "cross": cross}.items()}
+    own["cross"] = cross
+    return {name: value / total if total else float("nan") for name, value in own.items()}
 
 
 def layer_norm_attribution(decomposition: Decomposition) -> dict[str, NDArray[np.float64]]:

@@ -70,7 +70,9 @@ class InputEmbeddings(nn.Module):
         size, positions = config.hidden_size, config.max_position_embeddings
         absolute = getattr(config, "position_embedding_type", "absolute") == "absolute"
         self.word_embeddings = (
-            nn.Embedding(config.vocab_size, size, padding_idx=config.pad_token_id) if config.vocab_size else None
+            nn.Embedding(config.vocab_size, size, padding_idx=config.pad_token_id)
+            if config.vocab_size
+            else None
         )
         self.position_embeddings = nn.Embedding(positions, size) if absolute else None
         self.token_type_embeddings = nn.Embedding(config.type_vocab_size, size)
@@ -124,7 +126,9 @@ class InputEmbeddings(nn.Module):
         if position is not None:
             summed = summed + position
         norm = self.LayerNorm
-        normalized = F.layer_norm(summed, norm.normalized_shape, norm.weight.float(), norm.bias.float(), norm.eps)
+        normalized = F.layer_norm(
+            summed, norm.normalized_shape, norm.weight.float(), norm.bias.float(), norm.eps
+        )
         return EmbeddingParts(token, segment, position, summed, normalized, self.dropout(normalized))
 
     def _token_vectors(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> Tensor:

@@ -70,7 +70,7 @@ def fit_projection(vectors: NDArray[np.floating], n_components: int = MAX_COMPON
     from sklearn.decomposition import PCA
 
     pca = PCA(rank, svd_solver="full").fit(rows[np.lexsort(rows.T[::-1])])
-    significant = pca.explained_variance_ratio_ > 1e-12      # the rest is rounding and would point anywhere
+    significant = pca.explained_variance_ratio_ > 1e-12  # the rest is rounding and would point anywhere
     loadings = pca.components_ * significant[:, None]
     largest = loadings[np.arange(rank), np.abs(loadings).argmax(axis=1)]
     components[:rank] = loadings * np.where(largest < 0, -1, 1)[:, None]

@@ -33,7 +33,7 @@ def official_module(
     official_class = getattr(import_module(module_path), class_name)
     settings = {key: value for key, value in config.items() if key != "model_type"}
     official_config = AutoConfig.for_model(layout.model_type, **settings)
-    with torch.device("meta"):                       # no random table is made only to be thrown away
+    with torch.device("meta"):  # no random table is made only to be thrown away
         module: nn.Module = official_class(official_config)
     state = {name.removeprefix("embeddings."): tensor(name) for name in layout.tensors.values()}
     module.load_state_dict(state, strict=True, assign=True)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -124,12 +124,14 @@ def _read_header(file: File) -> dict[str, TensorEntry]:
         raise ModelError("checkpoint", field="model", reason=error) from error
 
 
-def _entry(fields: Mapping[str, object], data_start: int, size: int) -> TensorEntry:
-    """One entry of the header, checked against the size of the file; other dtypes are kept by name only."""
-    (start, stop), shape = fields["data_offsets"], tuple(fields["shape"])  # type: ignore[misc,arg-type]
-    dtype = DTYPES.get(str(fields["dtype"]))
-    if not 0 <= start <= stop <= size - data_start or any(n < 0 for n in shape):
+def _entry(fields: Mapping[str, Any], data_start: int, size: int) -> TensorEntry:
+    """One entry of the header, checked against the size of the file; other dtypes are kept as bytes."""
+    start, stop = fields["data_offsets"]
+    shape = tuple(fields["shape"])
+    numbers = (start, stop, *shape)
+    if not all(type(n) is int and n >= 0 for n in numbers) or not start <= stop <= size - data_start:
         raise ValueError("a tensor lies outside the file")
+    dtype = DTYPES.get(fields["dtype"])
     if dtype is None:
         return TensorEntry(torch.uint8, (stop - start,), data_start + start)
     if prod(shape) * dtype.itemsize != stop - start:

@@ -203,7 +203,7 @@ def load_model(ref: str = BUNDLED) -> EmbeddingModel:
     """
     if ref not in SOURCES:
         raise ModelError("unknown_model", field="model", ref=ref, known=", ".join(SOURCES))
-    with _loading:                      # a second visitor waits for the model instead of loading it again
+    with _loading:  # a second visitor waits for the model instead of loading it again
         return _open(ref)
 
 
@@ -235,7 +235,7 @@ def _check_ids(name: str, ids: Ids, rows: int) -> None:
         raise InputError("ids", field=name, name=name, found=outside[0], largest=rows - 1)
 
 
-def _cannot_check(decomposition: Decomposition) -> tuple[float | None, str]:
+def _cannot_check(_: Decomposition) -> tuple[float | None, str]:
     return None, words("verified.scaled")
 
 

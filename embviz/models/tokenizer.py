@@ -6,7 +6,7 @@ import json
 import unicodedata
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from tokenizers import Encoding, Tokenizer
@@ -64,7 +64,8 @@ class TextTokenizer:
             word_ids=tuple(encoding.word_ids),
             truncated=truncated,
         )
-        return replace(encoded, notes=(*self._text_notes(encoded, typed, full_length), *self._token_notes(encoded)))
+        notes = (*self._text_notes(encoded, typed, full_length), *self._token_notes(encoded))
+        return replace(encoded, notes=notes)
 
     def _build(self, truncation: dict[str, object] | None) -> Tokenizer:
         return Tokenizer.from_str(json.dumps({**self._spec, "padding": None, "truncation": truncation}))
@@ -103,22 +104,28 @@ class TextTokenizer:
         self, encoded: EncodedText, typed: tuple[str, str | None], full_length: int
     ) -> list[Note]:
         notes: list[Note] = []
-        repaired = (encoded.text, encoded.text_pair)
-        if any(new is not None and new != old for new, old in zip(repaired, typed, strict=True)):
-            notes.append(Note("surrogates"))
         if all(sentence is None for sentence in encoded.sentences):
             notes.append(Note("only_special", {"tokens": " ".join(encoded.tokens)}))
         elif encoded.text_pair is None:
-            notes.append(Note("single"))
+            notes.append(Note("single", about="text_pair"))
         if any(encoded.truncated):
             cut_a, cut_b = encoded.truncated
             key = "truncated" if encoded.text_pair is None else "truncated_pair"
             values = {"length": full_length, "limit": self.max_length, "cut_a": cut_a, "cut_b": cut_b}
             notes.append(Note(key, values))
-        for sentence in repaired:
-            normalized = self._normalized(sentence) if sentence else None
-            if normalized is not None:
-                notes.append(Note("normalized", {"text": sentence, "normalized": normalized}))
+        return [*notes, *self._reading_notes("text", typed[0]), *self._reading_notes("text_pair", typed[1])]
+
+    def _reading_notes(self, about: Literal["text", "text_pair"], typed: str | None) -> list[Note]:
+        """What the tokenizer makes of the letters before it cuts them into pieces."""
+        if not typed or not typed.strip():
+            return []
+        notes: list[Note] = []
+        repaired = repair_surrogates(typed)
+        if "\ufffd" in repaired and repaired.count("\ufffd") > typed.count("\ufffd"):
+            notes.append(Note("surrogates", about=about))
+        normalized = self._normalized(repaired)
+        if normalized is not None:
+            notes.append(Note("normalized", {"text": repaired, "normalized": normalized}, about=about))
         return notes
 
     def _normalized(self, text: str) -> str | None:
@@ -127,10 +134,10 @@ class TextTokenizer:
             return None
         normalized = " ".join(self._tokenizer.normalizer.normalize_str(text).split())
         plain = " ".join(text.lower().split())
-        spaced = normalized.replace(" ", "") == plain.replace(" ", "")   # spaces round ideographs change nothing
-        if spaced or unicodedata.normalize("NFC", normalized) == unicodedata.normalize("NFC", plain):
+        composed = unicodedata.normalize("NFC", normalized)
+        if _without_spaces(composed) == _without_spaces(unicodedata.normalize("NFC", plain)):
             return None
-        return unicodedata.normalize("NFC", normalized)
+        return composed
 
     def _token_notes(self, encoded: EncodedText) -> list[Note]:
         longest = self._spec["model"].get("max_input_chars_per_word")
@@ -146,6 +153,11 @@ class TextTokenizer:
                 else:
                     notes.append(Note("unknown", {"source": source, "token": token}, index))
         return notes
+
+
+def _without_spaces(text: str) -> str:
+    """Spaces that a normalizer puts round ideographs change no piece."""
+    return text.replace(" ", "")
 
 
 def _count(encoding: Encoding, sentence: int) -> int:

@@ -1,0 +1,178 @@
+"""The map: token → + segment → + position, tip to tail in one PCA; the LayerNorm's results in their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from embviz.embedding.metrics import present_components
+from embviz.embedding.projection import Projection
+from embviz.figures.drawable import Drawable
+from embviz.figures.labels import place_labels
+from embviz.figures.style import COLORS, SEGMENT_COLORS, SEGMENT_SYMBOLS, Spec, escape_label
+from embviz.i18n import text
+
+Points = NDArray[np.float64]
+Trace = dict[str, Any]
+
+
+def shown_components(analysis: Drawable, projection: Projection) -> tuple[int, ...]:
+    """The principal components on the axes, from 0; two where a third has nothing to show."""
+    shown = tuple(component - 1 for component in analysis.recipe.pca_components)
+    return shown if len(shown) == 2 or projection.explained_variance_ratio[shown[2]] > 0 else shown[:2]
+
+
+def axis_titles(projection: Projection, shown: Sequence[int]) -> list[str]:
+    """`PC1 (23 %)`, the share of the variance of the fitted vectors."""
+    if not projection.defined:
+        return [text("figure.axis_undefined", number=component + 1) for component in shown]
+    shares = projection.explained_variance_ratio
+    return [text("figure.axis", number=component + 1, share=shares[component]) for component in shown]
+
+
+def pca_spec(analysis: Drawable) -> Spec:
+    """Token, + segment and + position of each drawn token as points and arrows in one basis."""
+    d = analysis.after
+    plane = _Plane(analysis, analysis.projection)
+    middle = d.token if d.segment is None else d.token + d.segment
+    stages = [plane.coordinates(rows) for rows in (d.token, middle, d.summed)]
+    components = present_components(d)
+    traces = [
+        _arrows(role, stages[i], stages[i + 1])
+        for i, role in enumerate(("segment", "position"))
+        if role in components
+    ]
+    repeats = _repeats(d.input_ids[plane.drawn])
+    traces.append({**plane.points("token", d.token), "text": repeats, "textposition": "bottom center"})
+    traces.append({**plane.points("summed", d.summed), **plane.labels(stages[2])})
+    return _figure(traces, plane.titles)
+
+
+def normalized_spec(analysis: Drawable) -> Spec:
+    """The LayerNorm's results as points in their own basis: LayerNorm is not a sum and has no arrows."""
+    rows = analysis.after.normalized
+    plane = _Plane(analysis, analysis.normalized_projection)
+    points = {**plane.points("normalized", rows), **plane.labels(plane.coordinates(rows))}
+    return _figure([points], plane.titles)
+
+
+class _Plane:
+    """The drawn tokens on the chosen principal components of one projection."""
+
+    def __init__(self, analysis: Drawable, projection: Projection) -> None:
+        self.analysis, self.projection = analysis, projection
+        self.shown = shown_components(analysis, projection)
+        self.titles = axis_titles(projection, self.shown)
+        self.drawn = np.flatnonzero(analysis.drawn)
+
+    def coordinates(self, rows: NDArray[np.float32]) -> Points:
+        """Where the drawn tokens' rows lie, `(n, 2 or 3)`."""
+        return self.projection.transform(rows[self.drawn])[:, self.shown]
+
+    def points(self, role: str, rows: NDArray[np.float32]) -> Trace:
+        """The drawn tokens' rows as markers that know their token and say how much of them is not seen."""
+        points = self.coordinates(rows)
+        return {
+            **_trace(role, points.astype(np.float32)),
+            "mode": "markers+text",
+            "name": text(f"part.{role}"),
+            "customdata": self.drawn.tolist(),
+            "hovertext": self._hover(role, rows),
+            "hovertemplate": "%{hovertext}<extra></extra>",
+            "marker": _marker(self.analysis, role, self.drawn, flat=points.shape[1] == 2),
+        }
+
+    def labels(self, points: Points) -> Trace:
+        """The pieces at their points, placed beside each other."""
+        tokens = self.analysis.after.tokens
+        texts, places = place_labels(points[:, :2], [escape_label(tokens[i]) for i in self.drawn])
+        return {"text": texts, "textposition": places}
+
+    def _hover(self, role: str, rows: NDArray[np.float32]) -> list[str]:
+        tokens, what = self.analysis.after.tokens, text(f"part.{role}")
+        off = self.projection.off_plane(rows[self.drawn], self.shown)
+        return [
+            text("figure.map_hover", piece=escape_label(tokens[i]), index=i, part=what, off=share)
+            for i, share in zip(self.drawn.tolist(), off, strict=True)
+        ]
+
+
+def _repeats(ids: NDArray[np.int64]) -> list[str]:
+    """`×3` at the first of three equal token vectors, which lie on one point."""
+    values = ids.tolist()
+    return [
+        f"×{values.count(token_id)}" if values.count(token_id) > 1 and values.index(token_id) == i else ""
+        for i, token_id in enumerate(values)
+    ]
+
+
+def _arrows(role: str, tails: Points, tips: Points) -> Trace:
+    """One trace for all arrows of a component: tail, tip, gap, …; in 3-D plain lines."""
+    n, axes = tails.shape
+    path = np.full((3 * n, axes), np.nan, np.float32)
+    path[0::3], path[1::3] = tails, tips
+    trace = _trace(role, path)
+    trace |= {"mode": "lines", "hoverinfo": "skip", "name": f"+ {text(f'part.{role}')}"}
+    trace["line"] = {"color": COLORS[role], "width": 4 if axes == 3 else 1.6}
+    if axes == 2:
+        heads = np.zeros(3 * n, np.float32)
+        heads[1::3] = 9
+        marker = {"symbol": "arrow", "angleref": "previous", "size": heads, "color": COLORS[role]}
+        trace |= {"mode": "lines+markers", "marker": {**marker, "line": {"width": 0}}}
+    return trace
+
+
+def _marker(analysis: Drawable, role: str, drawn: NDArray[np.intp], flat: bool) -> dict[str, Any]:
+    d, color_by = analysis.after, analysis.recipe.color_by
+    marker: dict[str, Any] = {"size": 9 if flat else 5, "symbol": "circle" if role == "token" else "square"}
+    if color_by == "segment":
+        segments = [int(segment) % len(SEGMENT_COLORS) for segment in d.token_type_ids[drawn]]
+        marker["color"] = [SEGMENT_COLORS[segment] for segment in segments]
+        marker["symbol"] = [SEGMENT_SYMBOLS[segment] for segment in segments]
+    elif color_by == "position":
+        bar = {"title": {"text": text("part.position")}, "thickness": 10, "len": 0.6}
+        scale = {"colorscale": "Cividis", "showscale": role != "token", "colorbar": bar}
+        marker |= {"color": d.position_ids[drawn].tolist(), **scale}
+    else:
+        marker["color"] = COLORS[role]
+    return marker
+
+
+def _trace(role: str, points: NDArray[np.float32]) -> Trace:
+    """A scatter trace; `meta` names its role, by which the page recolours it."""
+    flat = points.shape[1] == 2
+    axes = dict(zip("xyz", points.T, strict=False))
+    return {"type": "scatter" if flat else "scatter3d", "meta": role, **axes}
+
+
+def _figure(traces: list[Trace], titles: list[str]) -> Spec:
+    """Traces and the empty ring that the page moves to the selected token."""
+    flat = len(titles) == 2
+    ring = _trace("selection", np.empty((0, len(titles)), np.float32))
+    ring |= {"mode": "markers", "hoverinfo": "skip", "showlegend": False}
+    ring["marker"] = {
+        "symbol": "circle-open",
+        "size": 18 if flat else 12,
+        "line": {"width": 2.5},
+        "color": "#111827",
+    }
+    axes = {
+        f"{letter}axis": {"title": {"text": title}, "zeroline": False}
+        for letter, title in zip("xyz", titles, strict=False)
+    }
+    layout: dict[str, Any] = {
+        "template": "none",
+        "hovermode": "closest",
+        "margin": {"l": 56, "r": 12, "t": 8, "b": 48},
+        "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+    }
+    if flat:
+        axes["yaxis"] |= {"scaleanchor": "x", "scaleratio": 1}
+        layout |= axes
+    else:
+        layout["scene"] = {**axes, "aspectmode": "data"}
+        layout["margin"] = {"l": 0, "r": 0, "t": 8, "b": 0}
+    return {"data": [*traces, ring], "layout": layout}

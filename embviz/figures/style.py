@@ -1,0 +1,89 @@
+"""Colours, scales and labels that all figures share."""
+
+from __future__ import annotations
+
+import base64
+import json
+import unicodedata
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Spec = dict[str, Any]
+"""A Plotly figure as plain values: `{"data": […], "layout": {…}}`; arrays are numpy float32."""
+
+COLORS: Mapping[str, str] = {
+    "token": "#0072B2",
+    "segment": "#E69F00",
+    "position": "#009E73",
+    "summed": "#D55E00",
+    "normalized": "#CC79A7",
+}
+"""Okabe and Ito's colour-blind safe colours, one a component, used for nothing else."""
+
+SEGMENT_COLORS = ("#56B4E9", "#5B4B8A")
+SEGMENT_SYMBOLS = ("circle", "diamond")
+
+VIK = (
+    (0, 18, 97), (3, 70, 130), (61, 136, 173), (157, 196, 214), (243, 240, 236),
+    (226, 180, 150), (196, 124, 83), (139, 46, 20), (89, 0, 8),
+)  # fmt: skip
+"""Nine colours of Crameri's `vik`: blue, white at zero, red."""
+
+COLORSCALE = [[i / (len(VIK) - 1), f"rgb{color}"] for i, color in enumerate(VIK)]
+CLIP_QUANTILE = 0.995
+MAX_LABEL = 24
+
+_BIDI_STRONG = {"R", "AL", "RLE", "RLO", "RLI", "LRE", "LRO", "LRI", "FSI", "PDF", "PDI"}
+
+
+def escape_label(piece: str) -> str:
+    """A piece as a Plotly label that shows exactly these letters.
+
+    Plotly reads labels as pseudo-HTML, and as TeX between dollars where MathJax is loaded: both are escaped.
+    Right-to-left pieces are isolated, so that they do not reorder what stands beside them; control
+    characters become visible.
+    """
+    visible = "".join(_visible(char) for char in piece)
+    if len(visible) > MAX_LABEL:
+        visible = visible[: MAX_LABEL - 1] + "…"
+    label = escape(visible, quote=False).replace("$", "&#36;")
+    if any(unicodedata.bidirectional(char) in _BIDI_STRONG for char in visible):
+        return f"\u2068{label}\u2069"
+    return label
+
+
+def _visible(char: str) -> str:
+    if char.isspace():
+        return "␣"
+    return "�" if unicodedata.category(char) in ("Cc", "Cs") else char
+
+
+def color_limit(arrays: list[NDArray[np.floating]]) -> float:
+    """The end of a zero-centred colour range: the 99.5 % quantile of |value| over all arrays, never 0.
+
+    The largest values alone would white out all others: [CLS] of all-MiniLM-L6-v2 has one of 2.9 where most
+    are below 0.1.
+    """
+    values = np.abs(np.concatenate([array.ravel() for array in arrays])) if arrays else np.zeros(0)
+    values = values[np.isfinite(values)]
+    limit = float(np.quantile(values, CLIP_QUANTILE)) if values.size else 0.0
+    return limit or float(values.max(initial=0.0)) or 1.0
+
+
+def to_json(spec: object) -> str:
+    """A spec as JSON; arrays as plotly.js reads typed arrays, `{"dtype", "bdata", "shape"}` in float32."""
+    return json.dumps(spec, default=_typed_array, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+
+
+def _typed_array(array: object) -> object:
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{type(array).__name__} has no place in a figure")
+    kind, dtype = ("i4", "<i4") if array.dtype.kind in "iub" else ("f4", "<f4")
+    data = base64.b64encode(np.ascontiguousarray(array, dtype).tobytes()).decode()
+    if array.ndim == 1:
+        return {"dtype": kind, "bdata": data}
+    return {"dtype": kind, "bdata": data, "shape": ", ".join(map(str, array.shape))}

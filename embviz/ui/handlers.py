@@ -1,0 +1,162 @@
+"""What the page asks for: plain values in, JSON for the views and sentences for the fields out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import parse_qs
+
+from embviz.errors import EmbvizError, InputError
+from embviz.i18n import text as words
+from embviz.recipe import Recipe
+
+EXAMPLE = Recipe(text="The bank raised interest rates.", text_pair="We sat on the river bank.")
+"""What the page opens with."""
+
+FIELDS = ("text", "text_pair", "model", "page")
+MAX_NOTES = 2
+"""Sentences under one field; notes about single tokens stand at their tokens as well."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What the page gets back.
+
+    Attributes:
+        recipe: what was asked for, or what is shown instead.
+        parts: the decomposition, docs/payload.md; None keeps the last good view.
+        map: the projection; None keeps the last good view.
+        messages: one sentence for each of "text", "text_pair", "model" and "page", or "".
+    """
+
+    recipe: Recipe
+    parts: str | None = None
+    map: str | None = None
+    messages: dict[str, str] = field(default_factory=lambda: dict.fromkeys(FIELDS, ""))
+
+
+def show(text: str, text_pair: str | None, model: str, **choices: Any) -> Shown:
+    """The views of what the form says.
+
+    Args:
+        text: sentence A.
+        text_pair: sentence B; blank means a single sentence.
+        model: what `load_model` takes.
+        choices: other fields of the Recipe.
+    """
+    values = {"text": text, "text_pair": text_pair, "model": model, **choices}
+    return _answer(lambda: _draw(Recipe.from_dict(values)))
+
+
+def open_query(query: str) -> Shown:
+    """The views of the page's address; the example where it names no text, or cannot be used."""
+    try:
+        recipe = Recipe.from_query(query)
+        asked = parse_qs(query.removeprefix("?"), keep_blank_values=True, errors="surrogatepass")
+        if "text" not in asked and "text_pair" not in asked:
+            recipe = replace(recipe, text=EXAMPLE.text, text_pair=EXAMPLE.text_pair)
+        return _draw(recipe)
+    except EmbvizError as error:
+        shown = _answer(lambda: _draw(EXAMPLE))
+        return replace(shown, messages={**shown.messages, **_at_field(error)})
+
+
+def window(query: str, start: int) -> Shown:
+    """The views of another stretch of a long input, from token `start` on."""
+    return _answer(lambda: _draw(Recipe.from_query(query), start=_whole("start", start)))
+
+
+def map_only(query: str, **choices: Any) -> Shown:
+    """The map of the same input with other choices; `parts` stays as it is."""
+    return _answer(lambda: _draw_map(Recipe.from_dict({**Recipe.from_query(query).to_dict(), **choices})))
+
+
+def verify(query: str) -> str:
+    """The verified mark as JSON: `state` ("ok", "different" or "unknown"), `value` and one sentence."""
+    from embviz.analysis import analyze
+    from embviz.embedding.verification import TOLERANCE
+
+    try:
+        decomposition = analyze(Recipe.from_query(query)).after
+    except EmbvizError as error:
+        return json.dumps({"query": query, "state": "unknown", "value": None, "text": str(error)})
+    value = decomposition.verified
+    if value is None:
+        state, sentence = "unknown", decomposition.verified_note
+    elif value <= TOLERANCE:
+        state, sentence = "ok", words("verified.ok", value=value)
+    else:
+        state, sentence = "different", words("verified.different", value=value, tolerance=TOLERANCE)
+    note = decomposition.verified_note
+    return json.dumps({"query": query, "state": state, "value": value, "text": sentence, "note": note})
+
+
+def explain(
+    text: str,
+    text_pair: str = "",
+    model: str = "bundled",
+    vectors: bool = False,
+) -> dict[str, Any]:
+    """Take the input layer's answer to a text or a pair apart.
+
+    Args:
+        text: sentence A.
+        text_pair: sentence B; blank means a single sentence.
+        model: "bundled" or "untrained:bert-base".
+        vectors: whether the arrays are wanted too.
+
+    Returns:
+        The JSON of `python -m embviz explain --json`: model, tokens, ids, shape, verified, absent, notes.
+    """
+    import gradio as gr
+
+    from embviz.analysis import analyze
+    from embviz.exports import explain_dict
+
+    try:
+        return explain_dict(analyze(Recipe(text=text, text_pair=text_pair, model=model)), vectors=vectors)
+    except EmbvizError as error:
+        raise gr.Error(str(error)) from error
+
+
+def _answer(draw: Callable[[], Shown]) -> Shown:
+    """The views, or the sentence that says why not, at its field."""
+    try:
+        return draw()
+    except EmbvizError as error:
+        return Shown(EXAMPLE, messages=_at_field(error))
+
+
+def _at_field(error: EmbvizError) -> dict[str, str]:
+    place = error.field if error.field in FIELDS else "page"
+    return {**dict.fromkeys(FIELDS, ""), place: str(error)}
+
+
+def _draw(recipe: Recipe, start: int = 0) -> Shown:
+    from embviz.analysis import analyze
+    from embviz.ui.payload import map_json, parts_json
+
+    analysis = analyze(recipe)
+    messages = dict.fromkeys(FIELDS, "")
+    for name in ("text", "text_pair"):
+        about = [note.sentence() for note in analysis.after.notes if note.about == name]
+        messages[name] = " ".join(about[:MAX_NOTES])
+    if recipe.what_if:
+        changes = ", ".join(type(change).__name__ for change in recipe.what_if)
+        messages["page"] = words("page.what_if", changes=changes)
+    return Shown(recipe, parts_json(analysis, start), map_json(analysis), messages)
+
+
+def _draw_map(recipe: Recipe) -> Shown:
+    from embviz.analysis import analyze
+    from embviz.ui.payload import map_json
+
+    return Shown(recipe, None, map_json(analyze(recipe)))
+
+
+def _whole(name: str, value: object) -> int:
+    if type(value) is not int:
+        raise InputError("whole_number", name=name, found=value)
+    return value

@@ -1,0 +1,1 @@
+"""The page: layout in Gradio, drawing in the browser, no mathematics."""

@@ -1,0 +1,130 @@
+"""Serving the page: launch settings, our static files, security headers, and warming up after the first answer."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from typing import TYPE_CHECKING, Any
+
+from embviz.i18n import DEFAULT_LANGUAGE, catalogue, languages
+from embviz.ui.static_files import STATIC_PATH, CompressedFiles, version
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    Message = MutableMapping[str, Any]
+    Send = Callable[[Message], Awaitable[None]]
+    Receive = Callable[[], Awaitable[Message]]
+    App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+DEFAULT_PORT = 7860
+
+# 'unsafe-eval': Gradio compiles the templates and the code of its HTML components in the browser.
+_CONTENT_SECURITY_POLICY = (
+    "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; worker-src 'self' blob:; "
+    "object-src 'none'; base-uri 'self'; form-action 'self'; "
+    "frame-ancestors 'self' https://huggingface.co https://*.hf.space"
+)
+_HEADERS = (
+    (b"content-security-policy", _CONTENT_SECURITY_POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+)
+
+
+class SecurityHeaders:
+    """Pure ASGI middleware that adds the headers; anything richer might hold back the stream of events."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *_HEADERS]
+            await send(message)
+
+        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+def serve(port: int | None = None, host: str | None = None, *, block: bool = True, quiet: bool = False) -> Any:
+    """Serves the page, and returns the Gradio app once it answers (or when it ends, with `block`).
+
+    Args:
+        port: None means GRADIO_SERVER_PORT, or 7860.
+        host: None means GRADIO_SERVER_NAME, or 127.0.0.1; all addresses on a Hugging Face Space.
+        block: wait until the server is stopped.
+        quiet: print nothing.
+    """
+    _settle_environment()
+    from embviz.ui.page import build_page  # gradio and numpy must find the environment settled
+
+    page = build_page()
+    page.launch(
+        server_port=port if port is not None else int(os.environ.get("GRADIO_SERVER_PORT", DEFAULT_PORT)),
+        server_name=host or os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if _on_space() else "127.0.0.1"),
+        quiet=quiet,
+        prevent_thread_lock=True,
+        **launch_settings(),
+    )
+    threading.Thread(target=_warm_up, name="embviz-warm-up", daemon=True).start()
+    if block:
+        page.block_thread()
+    return page
+
+
+def launch_settings() -> dict[str, Any]:
+    """What `launch` needs for the page to look and behave as it is meant to; `build_page().launch(**…)` works too."""
+    from starlette.middleware import Middleware
+    from starlette.routing import Mount
+
+    from embviz.ui.theme import create_theme
+
+    return {
+        "theme": create_theme(),
+        "head": page_head(),
+        "ssr_mode": False,
+        "run_history": False,
+        "enable_monitoring": False,
+        "show_error": False,
+        "max_file_size": "1kb",
+        "footer_links": [],
+        "pwa": False,
+        "app_kwargs": {
+            "routes": [Mount(f"/{STATIC_PATH}", CompressedFiles())],
+            "middleware": [Middleware(SecurityHeaders)],
+        },
+    }
+
+
+def page_head() -> str:
+    """The lines of `<head>`: the style sheet, the modules, and the texts as one JSON object."""
+    base = f"{STATIC_PATH}/{version()}"
+    texts = {key: value for key, value in catalogue(DEFAULT_LANGUAGE).items() if not key.startswith("error.")}
+    boot = {"base": base, "languages": languages(), "texts": texts}
+    data = json.dumps(boot, ensure_ascii=False).replace("<", "\\u003c")
+    return (
+        f'<link rel="stylesheet" href="{base}/embviz.css">\n'
+        f'<script type="application/json" id="embviz-boot">{data}</script>\n'
+        f'<script type="module" src="{base}/main.js"></script>'
+    )
+
+
+def _settle_environment() -> None:
+    """One thread for linear algebra, and no look-ups by Gradio; a value that is set already is respected."""
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+
+
+def _on_space() -> bool:
+    return "SPACE_ID" in os.environ
+
+
+def _warm_up() -> None:
+    """Opens the default model and draws the first example once, so that no user waits for an import."""
+    from embviz.ui import handlers
+
+    handlers.open_query("")

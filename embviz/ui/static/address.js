@@ -1,0 +1,34 @@
+// The page's address: the Recipe in the query, the selected token and dimension after the #.
+
+import { current, selectFirst, subscribe } from "./store.js";
+
+/** Takes the selection from the address, and keeps the address up to date from then on. */
+export function followAddress() {
+  const found = new URLSearchParams(location.hash.slice(1));
+  const whole = (name) => (/^\d{1,6}$/.test(found.get(name) ?? "") ? Number(found.get(name)) : undefined);
+  selectFirst(whole("t"), whole("d"));
+  let timer = 0;
+  subscribe(["parts", "map", "selection"], () => {
+    clearTimeout(timer);
+    timer = setTimeout(write, 150); // browsers refuse an address that changes too often
+  });
+}
+
+/** The link to the present view, for someone else: without the theme of this visit. */
+export function link() {
+  return `${location.origin}${location.pathname}${query(null)}${hash()}`;
+}
+
+function write() {
+  const theme = new URLSearchParams(location.search).get("__theme");
+  const next = query(theme) + hash();
+  if (next !== location.search + location.hash) history.replaceState(history.state, "", location.pathname + next);
+}
+
+function query(theme) {
+  const { parts, map } = current();
+  const kept = [map?.query ?? parts?.query ?? "", theme ? `__theme=${encodeURIComponent(theme)}` : ""].filter(Boolean);
+  return kept.length ? `?${kept.join("&")}` : "";
+}
+
+const hash = () => `#t=${current().token}&d=${current().dim}`;

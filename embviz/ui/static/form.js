@@ -1,0 +1,71 @@
+// What stands beside the form's own fields: notices, examples, and the card of the model with its verified mark.
+
+import { make } from "./dom.js";
+import { options } from "./projection.js";
+import { current, subscribe } from "./store.js";
+import { text } from "./words.js";
+
+const EXAMPLES = ["same_word", "dog", "order", "single", "japanese", "markup"];
+
+/** One sentence under a field: an error is announced at once, a notice when there is time. */
+export function mountNotice(element, gradio) {
+  const root = element.querySelector(".ev-notice");
+  const show = () => {
+    const { kind = "notice", text: sentence = "" } = gradio.props.value ? JSON.parse(gradio.props.value) : {};
+    root.className = `ev-notice ev-${kind}`;
+    root.setAttribute("role", kind === "error" ? "alert" : "status");
+    root.textContent = sentence;
+  };
+  gradio.watch("value", show);
+  show();
+}
+
+/** The examples, as buttons of our own: a click fills the form and draws. */
+export function mountExamples(element, gradio) {
+  const root = element.querySelector(".ev-examples");
+  const pick = (key) => {
+    window.embviz.busy();
+    const model = current().parts?.recipe?.model ?? "bundled";
+    gradio.trigger("example", { key: `example.${key}`, model, options });
+  };
+  const buttons = EXAMPLES.map((key) => make("button", { type: "button", onclick: () => pick(key) }, text(`example.${key}`)));
+  root.setAttribute("role", "group");
+  root.setAttribute("aria-label", text("example.title"));
+  root.append(make("span", { class: "ev-try" }, text("example.title")), ...buttons);
+}
+
+/** What the model is, and how far our numbers are from the official module's; the mark follows the drawing. */
+export function mountCard(element, gradio) {
+  const [facts, mark] = [make("p"), make("p", { class: "ev-mark", role: "status" })];
+  element.querySelector(".ev-modelcard").append(facts, mark);
+  let last = null;
+  const showMark = () => {
+    last = gradio.props.value ? JSON.parse(gradio.props.value) : null;
+    if (last && last.query === current().parts?.query) fillMark(mark, last);
+  };
+  gradio.watch("value", showMark);
+  subscribe(["parts"], ({ parts }) => {
+    facts.textContent = factsOf(parts.model ?? {});
+    if (last?.query === parts.query) return fillMark(mark, last);
+    mark.className = "ev-mark";
+    mark.textContent = text("mark.checking");
+    // Two frames later the drawing is on the screen.
+    requestAnimationFrame(() => requestAnimationFrame(() => gradio.trigger("verify", { query: parts.query })));
+  });
+}
+
+function factsOf(model) {
+  const number = (value) => value.toLocaleString("en");
+  const known = [["embedding_size", "model.dims"], ["vocab_size", "model.pieces"], ["max_position_embeddings", "model.positions"], ["type_vocab_size", "model.segments"]];
+  const facts = known.filter(([name]) => model[name]).map(([name, key]) => text(key, { count: number(model[name]) }));
+  return [model.model_type?.toUpperCase(), ...facts].filter(Boolean).join(" · ");
+}
+
+function fillMark(mark, { verified, note }) {
+  const equal = typeof verified === "number" && verified <= 1e-5;
+  mark.className = `ev-mark ${equal ? "ev-good" : "ev-bad"}`;
+  const difference = typeof verified === "number" ? (verified === 0 ? "0" : verified.toExponential(0).replace("e-", "e−")) : "";
+  if (typeof verified !== "number") mark.textContent = note || text("mark.none");
+  else mark.textContent = text(equal ? "mark.equal" : "mark.differs", { difference });
+  mark.title = note ?? "";
+}

@@ -1,0 +1,66 @@
+// Where the page begins: the views by name, and the few words that Python's wires exchange with them.
+
+import { followAddress } from "./address.js";
+import { mountCell } from "./cell.js";
+import { watchTheme } from "./colours.js";
+import { loadPlotly } from "./figure.js";
+import { mountCard, mountExamples, mountNotice } from "./form.js";
+import { mountFooter, mountHeader } from "./header.js";
+import { mountHeatmaps } from "./heatmaps.js";
+import { mountProjection, options } from "./projection.js";
+import { receiveMap, receiveParts, subscribe } from "./store.js";
+import { mountStrip } from "./strip.js";
+import { mountTables } from "./tables.js";
+
+/** A view that only brings numbers: each new value goes to the store. */
+const mailbox = (receive) => (element, gradio) => {
+  const take = () => gradio.props.value && receive(gradio.props.value);
+  gradio.watch("value", take);
+  take();
+};
+
+const views = {
+  header: mountHeader,
+  footer: mountFooter,
+  notice: mountNotice,
+  parts: mailbox(receiveParts),
+  map: mailbox(receiveMap),
+  examples: mountExamples,
+  modelcard: mountCard,
+  strip: mountStrip,
+  projection: mountProjection,
+  heatmaps: mountHeatmaps,
+  tables: mountTables,
+  cell: mountCell,
+};
+
+window.embviz = {
+  /** Draws the view of that name into an element; Gradio's component calls it. */
+  mount: (name, element, gradio) => views[name](element, gradio),
+  /** What goes along with Show: the choices above the map, as JSON. Marks the page as busy. */
+  ask() {
+    window.embviz.busy();
+    return JSON.stringify(options);
+  },
+  busy: () => document.body.classList.add("ev-busy"),
+  settled: () => document.body.classList.remove("ev-busy", "ev-failed"),
+  failed: () => document.body.classList.add("ev-failed"),
+};
+
+/** The arrow keys move along a row of tabs, as they do in other programs. */
+function moveAlongTabs(event) {
+  const tab = event.target.closest?.('[role="tab"]');
+  const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+  if (!tab || !step) return;
+  const tabs = [...tab.closest('[role="tablist"]').querySelectorAll('[role="tab"]')];
+  const next = tabs[(tabs.indexOf(tab) + step + tabs.length) % tabs.length];
+  event.preventDefault();
+  next.click();
+  next.focus();
+}
+
+watchTheme();
+followAddress();
+document.addEventListener("keydown", moveAlongTabs);
+// The strip and the cell come first; plotly.js is fetched as soon as they stand.
+subscribe(["parts"], () => (window.requestIdleCallback ?? setTimeout)(() => loadPlotly().catch(console.error)));

@@ -1,0 +1,156 @@
+// One store for the page: the numbers that the server sent last, and what is selected. Views subscribe to topics
+// and are told once per frame, however often something changed in between; selecting asks the server nothing.
+
+export const PARTS = ["token", "segment", "position", "summed", "normalized"];
+
+const state = {
+  parts: null, // the decomposition, decoded (docs/payload.md)
+  map: null, // the projection, as sent
+  token: 2, // selected token, an index into all tokens
+  dim: 99, // selected dimension
+  hovered: null, // token under the pointer, or null
+  range: "quantile", // "quantile" (99.5 % of the values) or "full"
+  locked: null, // {parts, normalized}: limits kept for the next inputs, or null
+};
+
+const listeners = { parts: new Set(), map: new Set(), selection: new Set(), hover: new Set(), colours: new Set(), window: new Set() };
+const pending = new Set();
+let frame = 0;
+
+/** Calls `listener(state)` when one of the topics has changed; at once where there is something to show already. */
+export function subscribe(topics, listener) {
+  for (const topic of topics) listeners[topic].add(listener);
+  if (state.parts) listener(state);
+}
+
+/** Marks a topic as changed; everyone who listens is told in the next frame. */
+export function changed(...topics) {
+  for (const topic of topics) pending.add(topic);
+  if (!frame) frame = requestAnimationFrame(tell);
+}
+
+function tell() {
+  frame = 0;
+  const due = new Set();
+  for (const topic of pending) for (const listener of listeners[topic]) due.add(listener);
+  pending.clear();
+  if (!state.parts) return;
+  for (const listener of due) {
+    try {
+      listener(state);
+    } catch (error) {
+      console.error(error); // one view that fails must not keep the others from drawing
+    }
+  }
+}
+
+export const current = () => state;
+
+/** Takes `parts` from the server. */
+export function receiveParts(json) {
+  const sent = JSON.parse(json);
+  sent.rows = Object.fromEntries(PARTS.map((name) => [name, decodeRows(sent.parts[name])]));
+  for (const name of ["mean", "std", "weight", "bias"]) sent[name] = sent[name] ? floats(sent[name]) : null;
+  state.parts = sent;
+  state.hovered = null;
+  const inWindow = state.token >= sent.start && state.token < sent.stop;
+  if (state.wanted !== undefined && state.wanted >= sent.start && state.wanted < sent.stop) state.token = state.wanted;
+  else if (!inWindow) state.token = Math.max(sent.start, Math.min(state.token, sent.stop - 1));
+  state.wanted = undefined;
+  state.dim = Math.min(state.dim, sent.width - 1);
+  changed("parts", "selection", "colours");
+}
+
+/** Takes `map` from the server. */
+export function receiveMap(json) {
+  const sent = JSON.parse(json);
+  for (const points of Object.values(sent.coordinates ?? {}))
+    for (const name of Object.keys(points ?? {})) points[name] = floats(points[name]);
+  state.map = sent;
+  changed("map");
+}
+
+/** Selects a token, a dimension or both; a token outside the window is asked for. */
+export function select({ token = state.token, dim = state.dim }) {
+  const sent = state.parts;
+  if (!sent) return;
+  token = Math.max(0, Math.min(token, sent.total - 1));
+  dim = Math.max(0, Math.min(dim, sent.width - 1));
+  if (token < sent.start || token >= sent.stop) {
+    state.wanted = token;
+    state.dim = dim;
+    changed("window");
+    return;
+  }
+  if (token === state.token && dim === state.dim) return;
+  Object.assign(state, { token, dim });
+  changed("selection");
+}
+
+/** Says what to select once the first numbers are here: it comes from the page's address. */
+export function selectFirst(token, dim) {
+  if (Number.isInteger(token)) state.wanted = state.token = token;
+  if (Number.isInteger(dim)) state.dim = dim;
+}
+
+/** Marks the token under the pointer, or none. */
+export function hover(token) {
+  if (token === state.hovered) return;
+  state.hovered = token;
+  changed("hover");
+}
+
+/** The vector of one part of one token, or null where the part is absent or the token outside the window. */
+export function row(name, token) {
+  const sent = state.parts;
+  const part = sent.rows[name];
+  if (part.absent || token < sent.start || token >= sent.stop) return null;
+  const at = part.index[token - sent.start] * sent.width;
+  return part.values.subarray(at, at + sent.width);
+}
+
+/** Which of the two colour scales a part is painted with. */
+export const scaleOf = (name) => (name === "normalized" ? "normalized" : "parts");
+
+/** The limit of a colour scale: everything from −limit to +limit has a colour of its own. */
+export function limit(scale) {
+  if (state.locked) return state.locked[scale];
+  const { limit: quantile, min, max } = state.parts.scale[scale] ?? { limit: 1, min: -1, max: 1 };
+  return state.range === "full" ? Math.max(Math.abs(min), Math.abs(max)) : quantile;
+}
+
+/** How many cells of the window lie beyond the limit of their scale. */
+export function clipped(scale) {
+  const sent = state.parts;
+  const own = sent.scale[scale];
+  if (!own) return 0;
+  if (!state.locked) return state.range === "full" ? 0 : own.clipped;
+  const beyond = state.locked[scale];
+  let count = 0;
+  for (const name of PARTS) {
+    if (scaleOf(name) !== scale) continue;
+    for (let token = sent.start; token < sent.stop; token++)
+      for (const value of row(name, token) ?? []) if (Math.abs(value) > beyond) count++;
+  }
+  return count;
+}
+
+/** Changes the range of the colours, or locks it for the next inputs. */
+export function setScale({ range = state.range, lock = state.locked !== null }) {
+  state.range = range;
+  if (!lock) state.locked = null;
+  else if (!state.locked) state.locked = { parts: limit("parts"), normalized: limit("normalized") };
+  changed("colours");
+}
+
+/** Base64 of little-endian float32 as numbers. */
+function floats(base64) {
+  const text = atob(base64);
+  const bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  return new Float32Array(bytes.buffer);
+}
+
+function decodeRows(part) {
+  return part.absent !== undefined ? { absent: part.absent } : { values: floats(part.rows), index: part.index };
+}

@@ -1,0 +1,188 @@
+// The strip: one column a token, one row a part, each crossing a tile of the real vector.
+
+import { make, piece } from "./dom.js";
+import { PARTS, current, hover, select, subscribe } from "./store.js";
+import { createLegend } from "./legend.js";
+import { cellSize, gridOf, paint, tileCanvas } from "./tile.js";
+import { text } from "./words.js";
+
+export const SIGNS = { token: "", segment: "+", position: "+", summed: "=", normalized: "→" };
+const TILE_WIDTH = 64; // CSS pixels; a tile is wider where its dimensions would not have a pixel each
+
+/** Draws the strip into `element`; asks for "window" when another stretch of tokens is wanted. */
+export function mountStrip(element, gradio) {
+  const root = element.querySelector(".ev-strip");
+  root.classList.add("ev-card");
+  root.append(make("h2", { class: "ev-unseen" }, text("strip.title")));
+  const legend = createLegend();
+  const labels = make("div", { class: "ev-labels", "aria-hidden": "true" });
+  const list = make("div", { class: "ev-columns", role: "listbox", "aria-orientation": "horizontal", "aria-label": text("strip.list") });
+  const scroller = make("div", { class: "ev-scroller" }, labels, list);
+  const pager = createPager(gradio);
+  const say = make("p", { class: "ev-say" });
+  root.append(legend.element, scroller, make("div", { class: "ev-under" }, say, pager.element), skeleton());
+  root.classList.add("ev-waiting");
+
+  const view = { columns: [], selected: -1, hovered: -1 };
+  listenTo(list, view);
+  subscribe(["parts"], (state) => {
+    root.classList.remove("ev-waiting");
+    root.querySelector(".ev-skeleton")?.remove();
+    buildLabels(labels, state.parts);
+    buildColumns(list, view, state.parts);
+    say.textContent = state.parts.sentences?.strip ?? "";
+    pager.show(state.parts);
+  });
+  subscribe(["parts", "colours"], () => paintColumns(view));
+  subscribe(["parts", "colours"], legend.show);
+  subscribe(["parts", "selection", "hover"], (state) => mark(view, state, scroller));
+  subscribe(["window"], pager.fetchWanted);
+}
+
+/** Grey columns that stand where the strip will be, while the model is being opened. */
+function skeleton() {
+  const columns = Array.from({ length: 12 }, () => make("i"));
+  return make("div", { class: "ev-skeleton", role: "status" }, make("div", { "aria-hidden": "true" }, ...columns), make("p", {}, text("strip.warming")));
+}
+
+/** The names of the rows, with the sign that leads from one to the next. */
+function buildLabels(labels, sent) {
+  labels.replaceChildren(make("span"));
+  for (const name of PARTS) {
+    const absent = sent.rows[name].absent;
+    labels.append(
+      make("span", { class: absent ? "ev-off" : null, title: absent }, make("i", { class: "ev-sign" }, SIGNS[name]), make("i", { class: `ev-dot ev-${name}` }), make("b", {}, text(`part.${name}`))),
+    );
+  }
+}
+
+function buildColumns(list, view, sent) {
+  const grid = gridOf(sent.width);
+  const size = cellSize(Math.max(TILE_WIDTH / grid.columns, 1.5));
+  list.parentElement.style.setProperty("--tile-height", `${grid.rows * size}px`);
+  list.parentElement.style.setProperty("--tile-width", `${grid.columns * size}px`);
+  view.columns = [];
+  view.selected = view.hovered = -1;
+  for (let token = sent.start; token < sent.stop; token++) view.columns.push(buildColumn(sent, token, grid, size));
+  list.replaceChildren(...view.columns.map((column) => column.element));
+  for (const name of PARTS) if (sent.rows[name].absent) list.append(make("p", { class: `ev-reason ev-row-${name}` }, sent.rows[name].absent));
+}
+
+/** One token: its index and piece, and its five tiles with their names. */
+function buildColumn(sent, token, grid, size) {
+  const entry = sent.tokens[token];
+  const label = text(entry.special || entry.typed ? "strip.option_special" : "strip.option", { index: token, piece: entry.piece, segment: letter(entry.segment), position: entry.position });
+  const element = make("div", { class: `ev-column ev-${side(entry)}`, role: "option", "aria-label": label, "aria-selected": "false", tabindex: "-1", "data-token": token });
+  element.append(make("div", { class: "ev-head", title: entry.note ?? entry.piece }, make("small", {}, token), piece(entry)));
+  const canvases = {};
+  for (const name of PARTS) {
+    const cell = make("div", { class: sent.rows[name].absent ? "ev-crossing ev-absent" : "ev-crossing" });
+    if (!sent.rows[name].absent) cell.append((canvases[name] = tileCanvas(grid, size)));
+    if (name === "segment" && !sent.rows[name].absent) cell.append(nameOf(letter(entry.segment)));
+    if (name === "position" && !sent.rows[name].absent) cell.append(nameOf(entry.position));
+    element.append(cell);
+  }
+  return { element, canvases, token };
+}
+
+/** E with an index below, as the paper writes it. */
+const nameOf = (index) => make("span", { class: "ev-name" }, "E", make("sub", {}, index));
+
+/** A and B as in the paper; further segments have their number. */
+export const letter = (segment) => "AB"[segment] ?? String(segment);
+
+/** The tint of a column: its segment, or the sentence where the model has no segments. */
+export function side(entry) {
+  if (entry.sentence === "b" || entry.segment === 1) return "b";
+  return "a";
+}
+
+function paintColumns(view) {
+  for (const { canvases, token } of view.columns) for (const name in canvases) paint(canvases[name], name, token);
+}
+
+/** Moves the two marks: the sticky one of the selected token and the passing one under the pointer. */
+function mark(view, state, scroller) {
+  const at = (token) => view.columns[token - state.parts.start]?.element;
+  if (view.selected !== state.token) {
+    const [before, now] = [at(view.selected), at(state.token)];
+    before?.setAttribute("aria-selected", "false");
+    before?.setAttribute("tabindex", "-1");
+    now?.setAttribute("aria-selected", "true");
+    now?.setAttribute("tabindex", "0");
+    if (before && before.contains(document.activeElement)) now?.focus({ preventScroll: true });
+    if (now) bringIntoView(scroller, now);
+    view.selected = state.token;
+  }
+  if (view.hovered !== state.hovered) {
+    at(view.hovered)?.classList.remove("ev-hovered");
+    at(state.hovered)?.classList.add("ev-hovered");
+    view.hovered = state.hovered;
+  }
+}
+
+/** Scrolls the strip, and only the strip, until the column stands free of the row names. */
+function bringIntoView(scroller, column) {
+  const left = column.offsetLeft - scroller.firstElementChild.offsetWidth;
+  const right = column.offsetLeft + column.offsetWidth;
+  const margin = column.offsetWidth / 2;
+  if (left - margin < scroller.scrollLeft) scroller.scrollLeft = left - margin;
+  else if (right + margin > scroller.scrollLeft + scroller.clientWidth) scroller.scrollLeft = right + margin - scroller.clientWidth;
+}
+
+function listenTo(list, view) {
+  const tokenAt = (event) => {
+    const column = event.target.closest?.(".ev-column");
+    return column ? Number(column.dataset.token) : null;
+  };
+  list.addEventListener("pointerover", (event) => event.pointerType !== "touch" && hover(tokenAt(event)));
+  list.addEventListener("pointerleave", () => hover(null));
+  list.addEventListener("click", (event) => {
+    const token = tokenAt(event);
+    if (token === null) return;
+    select({ token });
+    event.target.closest(".ev-column").focus({ preventScroll: true });
+  });
+  list.addEventListener("keydown", (event) => {
+    const { token, parts } = current();
+    const target = { ArrowLeft: token - 1, ArrowRight: token + 1, Home: 0, End: parts.total - 1 }[event.key];
+    if (target === undefined) return;
+    event.preventDefault();
+    view.columns[token - parts.start]?.element.focus({ preventScroll: true });
+    select({ token: target });
+  });
+}
+
+/** « tokens 0–63 of 512 »: shown only where not all tokens were sent. */
+function createPager(gradio) {
+  const ask = (start) => {
+    const sent = current().parts;
+    const size = sent.stop - sent.start;
+    window.embviz.busy();
+    gradio.trigger("window", { query: sent.query, start: Math.max(0, Math.min(start, sent.total - size)) });
+  };
+  const move = (windows) => {
+    const sent = current().parts;
+    const size = sent.stop - sent.start;
+    current().wanted = undefined;
+    ask(sent.start + windows * size);
+  };
+  const back = make("button", { type: "button", "aria-label": text("strip.earlier"), onclick: () => move(-1) }, "«");
+  const forth = make("button", { type: "button", "aria-label": text("strip.later"), onclick: () => move(1) }, "»");
+  const range = make("span", { "aria-live": "polite" });
+  const element = make("div", { class: "ev-pager", hidden: true }, back, range, forth);
+  return {
+    element,
+    show(sent) {
+      element.hidden = sent.stop - sent.start >= sent.total;
+      range.textContent = text("strip.window", { first: sent.start, last: sent.stop - 1, total: sent.total });
+      back.disabled = sent.start === 0;
+      forth.disabled = sent.stop >= sent.total;
+    },
+    fetchWanted(state) {
+      if (state.wanted === undefined) return;
+      const size = state.parts.stop - state.parts.start;
+      ask(Math.floor(state.wanted / size) * size);
+    },
+  };
+}

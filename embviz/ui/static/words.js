@@ -1,0 +1,31 @@
+// The words of the page, by key, as Python put them into <head> from locales/<language>.json.
+
+const boot = JSON.parse(document.getElementById("embviz-boot").textContent);
+
+/** Where our own files lie, with the version that makes them safe to cache. */
+export const base = boot.base;
+
+/** The languages that have a file; a menu of one would be no choice. */
+export const languages = boot.languages;
+
+/** The text of a key; `{name}` is replaced by the value of that name. */
+export function text(key, values = {}) {
+  const template = boot.texts[key];
+  if (template === undefined) return key;
+  return template.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+/** A number with its sign and a true minus, as the cell panel shows it. */
+export function signed(value, digits = 4) {
+  return (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
+}
+
+/** A number with a true minus. */
+export function plain(value, digits = 4) {
+  return (value < 0 ? "−" : "") + Math.abs(value).toFixed(digits);
+}
+
+/** All that a float32 holds: nine significant digits. */
+export function exact(value) {
+  return Number.isFinite(value) ? String(Number(value.toPrecision(9))) : String(value);
+}

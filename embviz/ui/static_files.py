@@ -1,0 +1,97 @@
+"""The page's own files, kept in memory, compressed once, cached by browsers for a year under a versioned path."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, MutableMapping
+
+    Message = MutableMapping[str, Any]
+
+STATIC_PATH = "embviz-static"
+
+_PLOTLY = "plotly.min.js"
+
+# Written out, because some systems know no type or a wrong one, and a browser then refuses a module.
+_TYPES = {"js": b"text/javascript; charset=utf-8", "css": b"text/css; charset=utf-8", "svg": b"image/svg+xml"}
+
+
+@lru_cache(maxsize=1)
+def version() -> str:
+    """A short hash of all our files and of plotly's version; it stands in their path and changes with them."""
+    from importlib.metadata import version as installed
+
+    digest = hashlib.sha256(installed("plotly").encode())
+    for name in sorted(_our_files()):
+        digest.update(read_file(name))
+    return digest.hexdigest()[:12]
+
+
+def _our_files() -> set[str]:
+    folder = resources.files("embviz.ui") / "static"
+    return {file.name for file in folder.iterdir() if file.name.rsplit(".", 1)[-1] in _TYPES}
+
+
+@lru_cache(maxsize=64)
+def read_file(name: str) -> bytes:
+    """The bytes of one of our files, or of the plotly.js that the installed plotly package brings.
+
+    Raises:
+        FileNotFoundError: there is no such file; names that lead elsewhere are not looked up at all.
+    """
+    if name == _PLOTLY:
+        return (resources.files("plotly") / "package_data" / _PLOTLY).read_bytes()
+    if name not in _our_files():
+        raise FileNotFoundError(name)
+    return (resources.files("embviz.ui") / "static" / name).read_bytes()
+
+
+@lru_cache(maxsize=64)
+def compressed(name: str) -> bytes:
+    """The same bytes through Brotli, once and for all; gradio brings the package along."""
+    import brotli
+
+    data = read_file(name)
+    packed: bytes = brotli.compress(data, quality=5 if len(data) > 1_000_000 else 9)
+    return packed
+
+
+class CompressedFiles:
+    """ASGI app under a Mount: `/<version>/<name>`, whatever the version says, gives the file of that name."""
+
+    async def __call__(
+        self,
+        scope: Message,
+        receive: Callable[[], Awaitable[Message]],
+        send: Callable[[Message], Awaitable[None]],
+    ) -> None:
+        name = scope["path"].rsplit("/", 1)[-1]
+        headers = dict(scope["headers"])
+        brotli_accepted = b"br" in headers.get(b"accept-encoding", b"")
+        try:
+            # In a thread: the first compression of plotly.js takes a moment, and others should not wait for it.
+            body = await asyncio.to_thread(compressed if brotli_accepted else read_file, name)
+        except FileNotFoundError:
+            await _answer(send, 404, b"", [])
+            return
+        answer = [
+            (b"content-type", _TYPES[name.rsplit(".", 1)[-1]]),
+            (b"cache-control", b"public, max-age=31536000, immutable"),
+            (b"vary", b"accept-encoding"),
+        ]
+        if brotli_accepted:
+            answer.append((b"content-encoding", b"br"))
+        await _answer(send, 200, b"" if scope["method"] == "HEAD" else body, answer)
+
+
+async def _answer(
+    send: Callable[[Message], Awaitable[None]], status: int, body: bytes, headers: list[tuple[bytes, bytes]]
+) -> None:
+    headers = [*headers, (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,26 @@
+"""The tabs under the strip: layout only; each function returns the components that page.py wires."""
+
+from __future__ import annotations
+
+import gradio as gr
+
+from embviz.i18n import text
+from embviz.ui.plotview import create_view
+
+
+def create_map_tab() -> gr.HTML:
+    """The PCA map with its choices; it reports "options" when one of them needs the server."""
+    with gr.Tab(text("tab.map"), id="map"):
+        return create_view("projection", events=("options",))
+
+
+def create_heatmap_tab() -> gr.HTML:
+    """The five heatmaps, token × dimension."""
+    with gr.Tab(text("tab.heatmaps"), id="heatmaps"):
+        return create_view("heatmaps")
+
+
+def create_table_tab() -> gr.HTML:
+    """The same numbers as two tables: the tokens, and all dimensions of the selected token."""
+    with gr.Tab(text("tab.table"), id="table"):
+        return create_view("tables")

@@ -10,6 +10,8 @@ from embviz.figures.style import COLORSCALE, Spec, color_limit, escape_label
 from embviz.i18n import text
 
 ROW_HEIGHT, PANEL_GAP = 12, 34
+MARGINS = (4, 44)
+"""Above and below the panels, in pixels."""
 MIN_PANEL = 64
 MAX_TOKEN_TICKS = 48
 
@@ -26,9 +28,9 @@ def heatmap_spec(analysis: Drawable, start: int = 0, stop: int | None = None) ->
     stop = len(d) if stop is None else min(stop, len(d))
     present = [(name, array) for name in PARTS if (array := d.part(name)) is not None]
     panel = max(MIN_PANEL, ROW_HEIGHT * (stop - start))
-    height = len(present) * (panel + PANEL_GAP) + 40
+    height = len(present) * (panel + PANEL_GAP)
     labels = [escape_label(piece) for piece in d.tokens[start:stop]]
-    spec: Spec = {"data": [], "layout": _layout(analysis, height)}
+    spec: Spec = {"data": [], "layout": _layout(analysis, height + MARGINS[0] + MARGINS[1])}
     for row, (name, array) in enumerate(present):
         suffix = "" if row == 0 else str(row + 1)
         top = 1 - row * (panel + PANEL_GAP) / height - PANEL_GAP / height
@@ -60,7 +62,7 @@ def _layout(analysis: Drawable, height: int) -> dict[str, Any]:
     return {
         "template": "none",
         "height": height,
-        "margin": {"l": 84, "r": 12, "t": 4, "b": 40},
+        "margin": {"l": 84, "r": 12, "t": MARGINS[0], "b": MARGINS[1]},
         "xaxis": {
             "title": {"text": text("figure.dimension")}, "tickvals": ticks, "showgrid": False, "zeroline": False,
             "anchor": "free", "position": 0,

@@ -86,10 +86,15 @@ class _Plane:
         }
 
     def labels(self, points: Points) -> Trace:
-        """The pieces at their points, placed beside each other."""
+        """The pieces at their points, placed beside each other; one that stands twice has its index."""
         tokens = self.analysis.after.tokens
-        texts, places = place_labels(points[:, :2], [escape_label(tokens[i]) for i in self.drawn])
-        return {"text": texts, "textposition": places}
+        drawn = [tokens[i] for i in self.drawn]
+        texts, places = place_labels(points[:, :2], [escape_label(piece) for piece in drawn])
+        named = [
+            f"{label} <sub>{i}</sub>" if label and drawn.count(piece) > 1 else label
+            for i, piece, label in zip(self.drawn, drawn, texts, strict=True)
+        ]
+        return {"text": named, "textposition": places}
 
     def _hover(self, role: str, rows: NDArray[np.float32]) -> list[str]:
         tokens, what = self.analysis.after.tokens, text(f"part.{role}")
@@ -119,7 +124,7 @@ def _arrows(role: str, tails: Points, tips: Points) -> Trace:
     trace["line"] = {"color": COLORS[role], "width": 4 if axes == 3 else 1.6}
     if axes == 2:
         heads = np.zeros(3 * n, np.float32)
-        heads[1::3] = 9
+        heads[1::3] = 10
         marker = {"symbol": "arrow", "angleref": "previous", "size": heads, "color": COLORS[role]}
         trace |= {"mode": "lines+markers", "marker": {**marker, "line": {"width": 0}}}
     return trace

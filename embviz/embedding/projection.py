@@ -29,6 +29,11 @@ class Projection:
     explained_variance_ratio: NDArray[np.float64]
     n_fitted: int
 
+    def __post_init__(self) -> None:
+        """Fits of whole tables are kept and shared, so that nobody may change them."""
+        for array in (self.mean, self.components, self.explained_variance_ratio):
+            array.flags.writeable = False
+
     @property
     def defined(self) -> bool:
         """Whether the fitted vectors differ at all; one point, or equal points, have no direction."""

@@ -30,9 +30,10 @@ class Analysis:
         after: the same after the changes of `recipe.what_if`; the very same object where there are none.
         metrics: numbers about `after`.
         drawn: which tokens the map shows, bool, `(seq_len,)`; special tokens are left out unless chosen,
-            or where nothing else is there.
+            or where nothing else is there, and so are tokens whose vectors are not numbers.
         projection: one PCA for token, token + segment and sum.
-        normalized_projection: a PCA of its own for the LayerNorm's results, which are not a sum.
+        normalized_projection: a PCA of its own for the LayerNorm's results, which are not a sum; of nothing
+            where the model has no LayerNorm here.
     """
 
     recipe: Recipe
@@ -55,6 +56,7 @@ def analyze(recipe: Recipe) -> Analysis:
     before = model.decompose(recipe.text, recipe.text_pair)
     after = _changed(model, before, recipe) if recipe.what_if else before
     drawn = _drawn(after, recipe.special_tokens)
+    normalized = after.summed[:0] if after.normalized is None else after.normalized[drawn]
     return Analysis(
         recipe=recipe,
         model=model.card,
@@ -63,7 +65,7 @@ def analyze(recipe: Recipe) -> Analysis:
         metrics=measure(after),
         drawn=drawn,
         projection=_fit(model, after, recipe, drawn),
-        normalized_projection=fit_projection(after.normalized[drawn]),
+        normalized_projection=fit_projection(normalized),
     )
 
 
@@ -81,8 +83,8 @@ def _changed(model: EmbeddingModel, before: Decomposition, recipe: Recipe) -> De
 
 
 def _drawn(decomposition: Decomposition, special_tokens: bool) -> NDArray[np.bool_]:
-    words = decomposition.special_tokens_mask == 0
-    return np.ones_like(words) if special_tokens or not words.any() else words
+    words = (decomposition.special_tokens_mask == 0) & decomposition.finite
+    return decomposition.finite if special_tokens or not words.any() else words
 
 
 def _fit(

@@ -9,9 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from embviz.embedding.decomposition import PARTS, Decomposition, Floats, Part
-
-COMPONENTS: tuple[Part, ...] = ("token", "segment", "position")
+from embviz.embedding.decomposition import COMPONENTS, PARTS, Decomposition, Floats, Part
 
 
 def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -39,20 +37,19 @@ def variance_shares(decomposition: Decomposition) -> dict[str, float]:
 
     `Var(w + s + p) = Var(w) + Var(s) + Var(p) + 2 Cov(w, s) + 2 Cov(w, p) + 2 Cov(s, p)`, traces over the
     dimensions. `cross` is the sum of the covariance terms; it can be negative. All NaN for a single token.
+    Tokens whose vectors are no numbers are left out.
     """
-    centred = {
-        name: np.asarray(array, np.float64) - np.asarray(array, np.float64).mean(axis=0)
-        for name, array in present_components(decomposition).items()
-    }
-    return _shares(centred)
+    return _shares({name: rows - rows.mean(axis=0) for name, rows in _finite_rows(decomposition).items() if len(rows)})
 
 
 def energy_shares(decomposition: Decomposition) -> dict[str, float]:
     """How the squared length of the sum splits, not centred, shares that add up to 1; `cross` as above."""
-    arrays = {
-        name: np.asarray(array, np.float64) for name, array in present_components(decomposition).items()
-    }
-    return _shares(arrays)
+    return _shares(_finite_rows(decomposition))
+
+
+def _finite_rows(decomposition: Decomposition) -> dict[Part, NDArray[np.float64]]:
+    components = present_components(decomposition)
+    return {name: np.asarray(array[decomposition.finite], np.float64) for name, array in components.items()}
 
 
 def _shares(arrays: Mapping[Part, NDArray[np.float64]]) -> dict[str, float]:
@@ -70,14 +67,17 @@ def layer_norm_attribution(decomposition: Decomposition) -> dict[str, NDArray[np
     only for this σ, which depends on all parts; the LayerNorms of the parts alone do not add up.
 
     Returns:
-        token, segment, position and bias, each `(seq_len, embedding_size)`.
+        The parts that are added up and bias, each `(seq_len, embedding_size)`; nothing where the model has no
+        LayerNorm here.
     """
     step = decomposition.layer_norm
+    if step is None:
+        return {}
     gain = np.asarray(step.weight, np.float64) / np.asarray(step.std, np.float64)[:, None]
     shares: dict[str, NDArray[np.float64]] = {}
     for name, array in present_components(decomposition).items():
         rows = np.asarray(array, np.float64)
-        shares[name] = gain * (rows - rows.mean(axis=1, keepdims=True))
+        shares[name] = gain * (rows - (rows.mean(axis=1, keepdims=True) if step.centred else 0))
     shares["bias"] = np.broadcast_to(np.asarray(step.bias, np.float64), decomposition.summed.shape)
     return shares
 

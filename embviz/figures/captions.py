@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from embviz.embedding.metrics import cosine
+from embviz.embedding.metrics import cosine, present_components
 from embviz.figures.drawable import Drawable
 from embviz.i18n import DEFAULT_LANGUAGE, text
 
@@ -15,19 +15,27 @@ def map_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
     if drawn.sum() < 2 or not analysis.projection.defined:
         return text("caption.map_one", language, count=int(drawn.sum()))
     group = _repeated_word(analysis)
-    if group is None:
-        shares = {"token": 0.0, "segment": 0.0, "position": 0.0, **analysis.metrics.variance_shares}
-        return text("caption.map_shares", language, **shares)
+    if group is None or _distance(d.token, *group):
+        shares: dict[str, float] = {"segment": 0.0, "position": 0.0, **analysis.metrics.variance_shares}
+        only = len(present_components(d)) == 1
+        return text("caption.map_words" if only else "caption.map_shares", language, **shares)
     a, b = group
     values = {"piece": d.tokens[a], "first": a, "second": b, "distance": _distance(d.summed, a, b)}
     moved = {name: _distance(rows, a, b) for name, rows in (("segment", d.segment), ("position", d.position))}
-    key = "caption.map_repeated" if moved["segment"] else "caption.map_repeated_same_segment"
+    if not any(moved.values()):
+        key = "caption.map_repeated_words"
+    elif moved["segment"]:
+        key = "caption.map_repeated"
+    else:
+        key = f"caption.map_repeated_{'no' if d.segment is None else 'same'}_segment"
     return text(key, language, **values, **moved)
 
 
 def normalized_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
     """What LayerNorm did: lengths before and after, or that there is nothing to compare."""
     d, drawn = analysis.after, analysis.drawn
+    if d.normalized is None:
+        return d.absent["normalized"]
     if drawn.sum() < 2 or not analysis.normalized_projection.defined:
         return text("caption.map_one", language, count=int(drawn.sum()))
     before, after = (analysis.metrics.norms[name][drawn] for name in ("summed", "normalized"))
@@ -44,19 +52,33 @@ def normalized_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> 
 def heatmap_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
     """Where the largest number of the sum is, and what the LayerNorm's gain does to it."""
     d = analysis.after
-    token, dimension = np.unravel_index(np.nanargmax(np.abs(d.summed)), d.summed.shape)
+    if not d.finite.any():
+        return text("caption.heatmap_none", language)
+    sizes = np.where(d.finite[:, None], np.abs(d.summed), -1)
+    token, dimension = np.unravel_index(sizes.argmax(), sizes.shape)
+    place = {
+        "value": float(d.summed[token, dimension]), "piece": d.tokens[token], "token": int(token),
+        "dimension": int(dimension),
+    }  # fmt: skip
+    if d.normalized is None or d.layer_norm is None:
+        return text("caption.heatmap_sum", language, **place)
     gain = d.layer_norm.weight
     return text(
-        "caption.heatmap", language, value=float(d.summed[token, dimension]), piece=d.tokens[token],
-        token=int(token), dimension=int(dimension), normalized=float(d.normalized[token, dimension]),
+        "caption.heatmap", language, **place, normalized=float(d.normalized[token, dimension]),
         gain=float(gain[dimension]), mean_gain=float(gain.mean()),
     )  # fmt: skip
 
 
 def strip_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
     """How long the vectors are that are added: their average lengths by part."""
-    norms = {name: float(values.mean()) for name, values in analysis.metrics.norms.items()}
-    return text("caption.strip", language, **{"segment": 0.0, "position": 0.0, **norms})
+    finite = analysis.after.finite
+    if not finite.any():
+        return text("caption.heatmap_none", language)
+    lengths = [
+        text("caption.strip_part", language, part=text(f"part.{name}", language), length=float(values[finite].mean()))
+        for name, values in analysis.metrics.norms.items()
+    ]
+    return text("caption.strip", language, lengths=", ".join(lengths))
 
 
 def _repeated_word(analysis: Drawable) -> tuple[int, int] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from embviz.embedding.decomposition import PARTS
+from embviz.embedding.decomposition import COMPONENTS, PARTS
 from embviz.figures.drawable import Drawable
 from embviz.figures.style import COLORSCALE, Spec, color_limit, escape_label
 from embviz.i18n import text
@@ -54,12 +54,11 @@ def heatmap_spec(analysis: Drawable, start: int = 0, stop: int | None = None) ->
 
 def _layout(analysis: Drawable, height: int) -> dict[str, Any]:
     d = analysis.after
-    limit = color_limit([array for name in PARTS[:4] if (array := d.part(name)) is not None])
-    own = color_limit([d.normalized])
+    limit = color_limit([array for name in (*COMPONENTS, "summed") if (array := d.part(name)) is not None])
     last = d.summed.shape[1] - 1
     step = max(1, -(-(last + 1) // 16 // 8) * 8) if last >= 16 else 1
     ticks = [*range(0, last - step // 2, step), last]
-    return {
+    layout: dict[str, Any] = {
         "template": "none",
         "height": height,
         "margin": {"l": 84, "r": 12, "t": MARGINS[0], "b": MARGINS[1]},
@@ -68,9 +67,11 @@ def _layout(analysis: Drawable, height: int) -> dict[str, Any]:
             "anchor": "free", "position": 0,
         },
         "coloraxis": _color_axis(limit, text("figure.parts_scale"), 0.79, 0.6),
-        "coloraxis2": _color_axis(own, text("part.normalized"), 0.17, 0.085),
         "annotations": [],
     }  # fmt: skip
+    if d.normalized is not None:
+        layout["coloraxis2"] = _color_axis(color_limit([d.normalized]), text("part.normalized"), 0.17, 0.085)
+    return layout
 
 
 def _color_axis(limit: float, title: str, length: float, y: float) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def _draw(recipe: Recipe, start: int = 0) -> Shown:
 
     analysis = analyze(recipe)
     messages = dict.fromkeys(FIELDS, "")
-    for name in ("text", "text_pair"):
+    for name in ("text", "text_pair", "model"):
         about = [note.sentence() for note in analysis.after.notes if note.about == name]
         messages[name] = " ".join(about[:MAX_NOTES])
     if recipe.what_if:

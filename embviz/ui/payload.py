@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embviz.analysis import Analysis, stages
-from embviz.embedding.decomposition import PARTS, Decomposition
+from embviz.embedding.decomposition import COMPONENTS, PARTS, Decomposition
 from embviz.figures.captions import heatmap_caption, map_caption, normalized_caption, strip_caption
 from embviz.figures.heatmap import heatmap_spec
 from embviz.figures.pca import axis_titles, normalized_spec, pca_spec, shown_components
@@ -46,15 +46,15 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
             "stop": stop,
             "tokens": _tokens(d),
             "width": d.summed.shape[1],
-            "parts": {name: _part(d, name, start, stop) for name in PARTS},
-            "mean": _base64(step.mean[start:stop]),
-            "std": _base64(step.std[start:stop]),
-            "eps": step.eps,
-            "weight": _base64(step.weight),
-            "bias": _base64(step.bias),
+            "parts": {name: _part(d, name, start, stop) for name in PARTS if name in d.absent or d.part(name) is not None},
+            "mean": None if step is None else _base64(step.mean[start:stop]),
+            "std": None if step is None else _base64(step.std[start:stop]),
+            "eps": None if step is None else step.eps,
+            "weight": None if step is None else _base64(step.weight),
+            "bias": None if step is None or "bias" not in d.tensors else _base64(step.bias),
             "scale": _scales(d),
             "tensors": dict(d.tensors),
-            "order": {"variance": np.argsort(-d.summed.var(axis=0), kind="stable").tolist()},
+            "order": {"variance": _by_variance(d)},
             "sentences": {"strip": strip_caption(analysis), "heatmap": heatmap_caption(analysis)},
             "heatmap": _heatmap(analysis, start, stop),
         }
@@ -65,32 +65,52 @@ def map_json(analysis: Analysis) -> str:
     """The projection as the page gets it, `map` of docs/payload.md."""
     d = analysis.after
     token, middle, summed = stages(d)
+    normalized = {} if d.normalized is None else {"normalized": d.normalized}
     coordinates: dict[str, dict[str, str]] = {"parts": {}, "normalized": {}}
     axes = {}
     for name, projection, rows in (
         ("parts", analysis.projection, {"token": token, "segment": middle, "summed": summed}),
-        ("normalized", analysis.normalized_projection, {"normalized": d.normalized}),
+        ("normalized", analysis.normalized_projection, normalized),
     ):
         shown = shown_components(analysis, projection)
         axes[name] = axis_titles(projection, shown)
         for role, vectors in rows.items():
             coordinates[name][role] = _base64(projection.transform(vectors)[:, shown])
-    left_out = int((~analysis.drawn).sum())
     return to_json(
         {
             "query": analysis.recipe.to_query(),
             "parts": pca_spec(analysis),
             "normalized": normalized_spec(analysis),
             "sentences": {"parts": map_caption(analysis), "normalized": normalized_caption(analysis)},
-            "left_out": text("caption.left_out", count=left_out) if left_out else "",
+            "left_out": _left_out(analysis),
             "coordinates": coordinates,
             "axes": axes,
         }
     )
 
 
+def _left_out(analysis: Analysis) -> str:
+    """A sentence for each kind of tokens that the map does not show."""
+    finite = analysis.after.finite
+    special, strange = int((finite & ~analysis.drawn).sum()), int((~finite).sum())
+    sentences = [text("caption.left_out", count=special)] if special else []
+    if strange:
+        sentences.append(text("caption.left_out_strange", count=strange))
+    return " ".join(sentences)
+
+
+def _by_variance(d: Decomposition) -> list[int]:
+    rows = d.summed[d.finite]
+    variance = rows.var(axis=0) if len(rows) else np.zeros(d.summed.shape[1])
+    order: list[int] = np.argsort(-variance, kind="stable").tolist()
+    return order
+
+
 def _tokens(d: Decomposition) -> list[dict[str, Any]]:
-    notes = {note.token: note.sentence() for note in d.notes if note.token is not None}
+    notes: dict[int, str] = {}
+    for note in d.notes:
+        if note.token is not None:
+            notes[note.token] = f"{notes.get(note.token, '')} {note.sentence()}".strip()
     tokens = []
     for i, piece in enumerate(d.tokens):
         sentence = d.encoded.sentences[i]
@@ -120,17 +140,19 @@ def _part(d: Decomposition, name: str, start: int, stop: int) -> dict[str, Any]:
 
 def _scales(d: Decomposition) -> dict[str, dict[str, float | int]]:
     """The colour range of the parts and the sum, and the LayerNorm's own, over the whole input."""
-    arrays = [array for name in PARTS[:4] if (array := d.part(name)) is not None]
-    return {"parts": _scale(arrays), "normalized": _scale([d.normalized])}
+    arrays = [array for name in (*COMPONENTS, "summed") if (array := d.part(name)) is not None]
+    return {"parts": _scale(arrays), "normalized": _scale([] if d.normalized is None else [d.normalized])}
 
 
 def _scale(arrays: list[NDArray[np.float32]]) -> dict[str, float | int]:
+    """Of all numbers; what is not a number has no colour."""
     limit = color_limit(list(arrays))
+    numbers = [array[np.isfinite(array)] for array in arrays]
     return {
         "limit": limit,
-        "min": float(min(array.min() for array in arrays)),
-        "max": float(max(array.max() for array in arrays)),
-        "clipped": int(sum((np.abs(array) > limit).sum() for array in arrays)),
+        "min": float(min((array.min() for array in numbers if array.size), default=0.0)),
+        "max": float(max((array.max() for array in numbers if array.size), default=0.0)),
+        "clipped": int(sum((np.abs(array) > limit).sum() for array in numbers)),
     }
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 
 import embviz
 from embviz.embedding.decomposition import Decomposition
+from embviz.embedding.decomposition import COMPONENTS
 from embviz.embedding.metrics import (
-    COMPONENTS,
     cosine,
     energy_shares,
     layer_norm_attribution,

@@ -1,0 +1,376 @@
+"""The table: one frozen row for each `model_type` whose input layer is a sum of look-ups.
+
+Right values come from the official classes of transformers; `tests/embedding/test_layouts.py` compares every row
+with them. A row is written as what differs from a row above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import sqrt
+from typing import Any
+
+from embviz.embedding.layout import Config, EmbeddingLayout, Switch
+from embviz.errors import ModelError
+
+
+def _never(_: Config) -> bool:
+    return False
+
+
+def _flag(key: str) -> Switch:
+    """On where a config entry is true."""
+    return lambda config: bool(config[key])
+
+
+def _positive(key: str) -> Switch:
+    """On where a config entry is a positive number."""
+    return lambda config: (config[key] or 0) > 0
+
+
+def _differ(key: str, other: str = "hidden_size") -> Switch:
+    """On where two sizes differ; a size that is not given is the other."""
+    return lambda config: config[key] not in (None, config[other])
+
+
+def _root(width: str, switch: str | None = None) -> Any:
+    """√width, where the switch says so."""
+    return lambda config: sqrt(config[width]) if switch is None or config[switch] else 1.0
+
+
+def _row(row: EmbeddingLayout, model_type: str, name: str, official: str, **changes: Any) -> EmbeddingLayout:
+    """Another architecture's row: what differs from a given one. Defaults are added to those it has."""
+    defaults: Config = {**row.defaults, **changes.pop("defaults", {})}
+    return replace(row, model_type=model_type, name=name, official=official, defaults=defaults, **changes)
+
+
+BERT = EmbeddingLayout(
+    model_type="bert",
+    name="BERT",
+    official="bert.modeling_bert.BertEmbeddings",
+    token=("embeddings.word_embeddings.weight",),
+    segment="embeddings.token_type_embeddings.weight",
+    position="embeddings.position_embeddings.weight",
+    norm=("embeddings.LayerNorm",),
+    defaults={"layer_norm_eps": 1e-12, "pad_token_id": 0},
+    sizes={
+        "vocab_size": ("token", 0),
+        "hidden_size": ("token", 1),
+        "max_position_embeddings": ("position", 0),
+        "type_vocab_size": ("segment", 0),
+    },
+)
+
+# Positions skip padding and start behind the row of the padding piece.
+ROBERTA = _row(
+    BERT, "roberta", "RoBERTa", "roberta.modeling_roberta.RobertaEmbeddings",
+    position_rule="skip_padding", first_position=None, defaults={"pad_token_id": 1},
+)  # fmt: skip
+
+# Two rows of the position table come before the first.
+SHIFTED = replace(BERT, first_position=2, extra_positions=2)
+
+# Tables of embedding_size, and a projection to hidden_size where the two differ.
+ELECTRA = _row(
+    BERT, "electra", "ELECTRA", "electra.modeling_electra.ElectraModel", official_at="",
+    after="embeddings_project", only_if={"after": _differ("embedding_size")},
+    defaults={"embedding_size": 128, "hidden_size": 256},
+    sizes={**BERT.sizes, "hidden_size": ("after_weight", 0), "embedding_size": ("token", 1)},
+)  # fmt: skip
+
+DEBERTA = _row(
+    BERT, "deberta", "DeBERTa", "deberta.modeling_deberta.DebertaEmbeddings",
+    before="embeddings.embed_proj", projects=("token", "segment", "position"),
+    order=("token", "position", "segment", "constant"), masked=True,
+    only_if={
+        "position": _flag("position_biased_input"),
+        "segment": _positive("type_vocab_size"),
+        "before": _differ("embedding_size"), "before_bias": _never,
+    },
+    reasons={"segment": "switched_off", "position": "relative"},
+    defaults={
+        "layer_norm_eps": 1e-7, "position_biased_input": True, "type_vocab_size": 0, "embedding_size": None,
+        "hidden_size": 768,
+    },
+    sizes={
+        "vocab_size": ("token", 0), "embedding_size": ("token", 1), "hidden_size": ("weight", 0),
+        "max_position_embeddings": ("position", 0), "type_vocab_size": ("segment", 0),
+    },
+)  # fmt: skip
+
+GPT2 = EmbeddingLayout(
+    model_type="gpt2",
+    name="GPT-2",
+    official="gpt2.modeling_gpt2.GPT2Model",
+    official_at="",
+    enters=("ln_f",),
+    token=("wte.weight",),
+    position="wpe.weight",
+    reasons={"segment": "word_table", "normalized": "each_block"},
+    sizes={"vocab_size": ("token", 0), "n_embd": ("token", 1), "n_positions": ("position", 0)},
+)
+
+BART = EmbeddingLayout(
+    model_type="bart",
+    name="BART",
+    official="bart.modeling_bart.BartEncoder",
+    official_at="encoder",
+    token=("shared.weight", "encoder.embed_tokens.weight"),
+    position="encoder.embed_positions.weight",
+    norm=("encoder.layernorm_embedding",),
+    eps=1e-5,
+    scale=_root("d_model", "scale_embedding"),
+    first_position=2,
+    extra_positions=2,
+    reasons={"segment": "no_table"},
+    defaults={"scale_embedding": False, "d_model": 1024},
+    sizes={"vocab_size": ("token", 0), "d_model": ("token", 1), "max_position_embeddings": ("position", 0)},
+)
+
+XLM = EmbeddingLayout(
+    model_type="xlm",
+    name="XLM",
+    official="xlm.modeling_xlm.XLMModel",
+    official_at="",
+    token=("embeddings.weight",),
+    position="position_embeddings.weight",
+    norm=("layer_norm_emb",),
+    masked=True,
+    pad="pad_index",
+    reasons={"segment": "word_table"},
+    refuse_if={"language_table": lambda config: bool(config["use_lang_emb"]) and config["n_langs"] > 1},
+    defaults={"layer_norm_eps": 1e-12, "use_lang_emb": True, "n_langs": 1, "pad_index": 2},
+    sizes={"n_words": ("token", 0), "emb_dim": ("token", 1), "max_position_embeddings": ("position", 0)},
+)
+
+# Nothing but a look-up: position enters in the layers.
+WORDS = EmbeddingLayout(
+    model_type="llama",
+    name="Llama",
+    official="llama.modeling_llama.LlamaModel",
+    official_at="",
+    enters=("norm",),
+    token=("embed_tokens.weight",),
+    reasons={"segment": "no_table", "position": "rotary", "normalized": "each_block"},
+    sizes={"vocab_size": ("token", 0), "hidden_size": ("token", 1)},
+)
+
+_NO_SEGMENT: Mapping[str, Any] = {"segment": None, "reasons": {"segment": "no_table"}}
+_NO_NORM: Mapping[str, Any] = {"norm": (), "reasons": {"normalized": "each_block"}}
+_ROTARY: Mapping[str, Any] = {"position": None, "reasons": {"segment": "switched_off", "position": "rotary"}}
+_LAST_SEGMENT = ("token", "position", "segment", "constant")
+_TAPAS_TABLES = tuple(f"embeddings.token_type_embeddings_{i}.weight" for i in range(7))
+_BOX = tuple(f"embeddings.{name}_position_embeddings.weight" for name in ("x", "y", "x", "y", "h", "w"))
+
+_ROWS: tuple[EmbeddingLayout, ...] = (
+    # BERT's shape
+    BERT,
+    _row(BERT, "splinter", "Splinter", "splinter.modeling_splinter.SplinterEmbeddings"),
+    _row(
+        BERT, "ernie", "ERNIE", "ernie.modeling_ernie.ErnieEmbeddings",
+        constants=("embeddings.task_type_embeddings.weight",), only_if={"constants": _flag("use_task_id")},
+        defaults={"use_task_id": False},
+    ),
+    _row(
+        BERT, "big_bird", "BigBird", "big_bird.modeling_big_bird.BigBirdEmbeddings",
+        scale=_root("hidden_size", "rescale_embeddings"), defaults={"rescale_embeddings": False, "hidden_size": 768},
+    ),
+    _row(BERT, "squeezebert", "SqueezeBERT", "squeezebert.modeling_squeezebert.SqueezeBertEmbeddings", order=_LAST_SEGMENT),
+    _row(BERT, "bros", "BROS", "bros.modeling_bros.BrosTextEmbeddings"),
+    ROBERTA,
+    _row(ROBERTA, "xlm-roberta", "XLM-RoBERTa", "xlm_roberta.modeling_xlm_roberta.XLMRobertaEmbeddings"),
+    _row(ROBERTA, "camembert", "CamemBERT", "camembert.modeling_camembert.CamembertEmbeddings"),
+    _row(ROBERTA, "xmod", "X-MOD", "xmod.modeling_xmod.XmodEmbeddings"),
+    _row(ROBERTA, "data2vec-text", "Data2Vec", "data2vec.modeling_data2vec_text.Data2VecTextEmbeddings"),
+    _row(
+        ROBERTA, "roberta-prelayernorm", "RoBERTa-PreLayerNorm",
+        "roberta_prelayernorm.modeling_roberta_prelayernorm.RobertaPreLayerNormEmbeddings",
+    ),
+    _row(
+        ROBERTA, "longformer", "Longformer", "longformer.modeling_longformer.LongformerEmbeddings", order=_LAST_SEGMENT
+    ),
+    _row(ROBERTA, "luke", "LUKE", "luke.modeling_luke.LukeEmbeddings", order=_LAST_SEGMENT),
+    _row(ROBERTA, "lilt", "LiLT", "lilt.modeling_lilt.LiltTextEmbeddings"),
+    _row(
+        ROBERTA, "ibert", "I-BERT", "ibert.modeling_ibert.IBertEmbeddings",
+        refuse_if={"quantized": _flag("quant_mode")}, defaults={"quant_mode": False},
+    ),
+    _row(
+        SHIFTED, "nystromformer", "Nyströmformer", "nystromformer.modeling_nystromformer.NystromformerEmbeddings",
+        defaults={"layer_norm_eps": 1e-5, "pad_token_id": 1},
+    ),
+    _row(SHIFTED, "yoso", "YOSO", "yoso.modeling_yoso.YosoEmbeddings", defaults={"pad_token_id": 1}),
+    _row(SHIFTED, "mra", "MRA", "mra.modeling_mra.MraEmbeddings", defaults={"layer_norm_eps": 1e-5, "pad_token_id": 1}),
+    # A term is missing
+    _row(
+        BERT, "distilbert", "DistilBERT", "distilbert.modeling_distilbert.Embeddings", **_NO_SEGMENT, eps=1e-12,
+        sizes={"vocab_size": ("token", 0), "dim": ("token", 1), "max_position_embeddings": ("position", 0)},
+    ),
+    _row(ROBERTA, "mpnet", "MPNet", "mpnet.modeling_mpnet.MPNetEmbeddings", **_NO_SEGMENT, pad=1),
+    _row(
+        BERT, "bert-generation", "BERT for generation",
+        "bert_generation.modeling_bert_generation.BertGenerationEmbeddings", **_NO_SEGMENT,
+    ),
+    _row(
+        BERT, "megatron-bert", "Megatron-BERT", "megatron_bert.modeling_megatron_bert.MegatronBertEmbeddings", **_NO_NORM
+    ),
+    _row(
+        ROBERTA, "xlm-roberta-xl", "XLM-RoBERTa-XL",
+        "xlm_roberta_xl.modeling_xlm_roberta_xl.XLMRobertaXLEmbeddings", **_NO_NORM,
+    ),
+    _row(
+        ROBERTA, "esm", "ESM", "esm.modeling_esm.EsmEmbeddings", segment=None, norm=("embeddings.layer_norm",),
+        mask_token="mask_token_id", masked=True,
+        only_if={
+            "norm": _flag("emb_layer_norm_before"),
+            "position": lambda config: config["position_embedding_type"] == "absolute",
+            "mask_token": _flag("token_dropout"),
+        },
+        reasons={"segment": "no_table", "position": "rotary", "normalized": "each_block"},
+        defaults={
+            "emb_layer_norm_before": None, "position_embedding_type": "absolute", "token_dropout": False,
+            "mask_token_id": None, "pad_token_id": None,
+        },
+    ),
+    DEBERTA,
+    _row(DEBERTA, "deberta-v2", "DeBERTa-v2", "deberta_v2.modeling_deberta_v2.DebertaV2Embeddings"),
+    # Narrow tables and a projection
+    _row(
+        ELECTRA, "albert", "ALBERT", "albert.modeling_albert.AlbertModel",
+        after="encoder.embedding_hidden_mapping_in", only_if={}, defaults={"hidden_size": 4096},
+    ),
+    ELECTRA,
+    _row(ELECTRA, "convbert", "ConvBERT", "convbert.modeling_convbert.ConvBertModel", order=_LAST_SEGMENT, defaults={"embedding_size": 768, "hidden_size": 768, "pad_token_id": 1}),
+    _row(ELECTRA, "roformer", "RoFormer", "roformer.modeling_roformer.RoFormerModel", **_ROTARY, defaults={"embedding_size": None, "hidden_size": 768}),
+    _row(
+        ELECTRA, "rembert", "RemBERT", "rembert.modeling_rembert.RemBertModel",
+        after="encoder.embedding_hidden_mapping_in", only_if={}, defaults={"hidden_size": 1152},
+        sizes={**ELECTRA.sizes, "input_embedding_size": ("token", 1)},
+    ),
+    _row(
+        BERT, "fnet", "FNet", "fnet.modeling_fnet.FNetEmbeddings", after="embeddings.projection",
+        defaults={"pad_token_id": 3},
+    ),
+    _row(
+        BERT, "mobilebert", "MobileBERT", "mobilebert.modeling_mobilebert.MobileBertEmbeddings",
+        before="embeddings.embedding_transformation", trigram=True, order=_LAST_SEGMENT, eps=1e-5,
+        affine_if=lambda config: config["normalization_type"] == "no_norm",
+        refuse_if={"no_trigram": lambda config: not config["trigram_input"]},
+        defaults={"normalization_type": "no_norm", "trigram_input": True},
+        sizes={**BERT.sizes, "hidden_size": ("weight", 0), "embedding_size": ("token", 1)},
+    ),
+    EmbeddingLayout(
+        model_type="opt",
+        name="OPT",
+        official="opt.modeling_opt.OPTDecoder",
+        official_at="decoder",
+        enters=("final_layer_norm", "project_out"),
+        token=("decoder.embed_tokens.weight",),
+        position="decoder.embed_positions.weight",
+        before="decoder.project_in",
+        only_if={"before": _differ("word_embed_proj_dim"), "before_bias": _never},
+        position_rule="skip_mask",
+        first_position=2,
+        counted_from_zero=True,
+        extra_positions=2,
+        reasons={"segment": "no_table", "normalized": "each_block"},
+        defaults={"word_embed_proj_dim": None, "hidden_size": 768},
+        sizes={
+            "vocab_size": ("token", 0), "word_embed_proj_dim": ("token", 1), "hidden_size": ("position", 1),
+            "max_position_embeddings": ("position", 0),
+        },
+    ),
+    # No position at the input
+    _row(
+        WORDS, "xlnet", "XLNet", "xlnet.modeling_xlnet.XLNetModel", enters=(), token=("word_embedding.weight",),
+        reasons={"segment": "in_attention", "position": "relative", "normalized": "each_block"},
+        sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
+    ),
+    _row(
+        WORDS, "modernbert", "ModernBERT", "modernbert.modeling_modernbert.ModernBertEmbeddings", enters=(),
+        official_at="embeddings", token=("embeddings.tok_embeddings.weight",), norm=("embeddings.norm",),
+        only_if={"bias": _flag("norm_bias")}, eps="norm_eps", defaults={"norm_eps": 1e-5, "norm_bias": False},
+    ),
+    _row(
+        BERT, "nomic_bert", "Nomic BERT", "nomic_bert.modeling_nomic_bert.NomicBertEmbeddings", **_ROTARY,
+        norm=("embeddings.LayerNorm", "emb_ln"),
+    ),
+    _row(
+        BERT, "gte", "GTE", "gte.modeling_gte.GteEmbeddings", **_ROTARY,
+        only_if={"segment": _positive("type_vocab_size")}, defaults={"type_vocab_size": 0},
+    ),
+    _row(
+        BERT, "jina_embeddings_v3", "Jina Embeddings v3",
+        "jina_embeddings_v3.modeling_jina_embeddings_v3.JinaEmbeddingsV3Embeddings", **_ROTARY,
+        norm=("embeddings.LayerNorm", "emb_ln"), defaults={"layer_norm_eps": 1e-5, "pad_token_id": 1},
+    ),
+    _row(
+        WORDS, "funnel", "Funnel Transformer", "funnel.modeling_funnel.FunnelEmbeddings", enters=(),
+        official_at="embeddings", token=("embeddings.word_embeddings.weight",), norm=("embeddings.layer_norm",),
+        reasons={"segment": "in_attention", "position": "relative"}, defaults={"layer_norm_eps": 1e-9},
+        sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
+    ),
+    _row(
+        WORDS, "t5", "T5", "t5.modeling_t5.T5EncoderModel", enters=("encoder.final_layer_norm",),
+        token=("shared.weight", "encoder.embed_tokens.weight"),
+        reasons={"segment": "no_table", "position": "bias", "normalized": "each_block"},
+        sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
+    ),
+    _row(WORDS, "eurobert", "EuroBERT", "eurobert.modeling_eurobert.EuroBertModel"),
+    # Decoders and encoder-decoders with absolute positions
+    GPT2,
+    _row(
+        GPT2, "gpt_neo", "GPT-Neo", "gpt_neo.modeling_gpt_neo.GPTNeoModel",
+        sizes={"vocab_size": ("token", 0), "hidden_size": ("token", 1), "max_position_embeddings": ("position", 0)},
+    ),
+    _row(
+        GPT2, "openai-gpt", "GPT", "openai.modeling_openai.OpenAIGPTModel", enters=(),
+        token=("tokens_embed.weight",), position="positions_embed.weight",
+    ),
+    XLM,
+    _row(XLM, "flaubert", "FlauBERT", "flaubert.modeling_flaubert.FlaubertModel"),
+    BART,
+    _row(BART, "mbart", "mBART", "mbart.modeling_mbart.MBartEncoder", enters=("layer_norm",)),
+    _row(
+        GPT2, "biogpt", "BioGPT", "biogpt.modeling_biogpt.BioGptModel", enters=("layer_norm",),
+        token=("embed_tokens.weight",), position="embed_positions.weight",
+        scale=_root("hidden_size", "scale_embedding"), first_position=2, extra_positions=2,
+        counted_from_zero=True,
+        reasons={"segment": "no_table", "normalized": "each_block"},
+        defaults={"scale_embedding": True, "hidden_size": 1024},
+        sizes={"vocab_size": ("token", 0), "hidden_size": ("token", 1), "max_position_embeddings": ("position", 0)},
+    ),
+    # Extra tables, of which plain text takes row 0
+    _row(
+        BERT, "layoutlm", "LayoutLM", "layoutlm.modeling_layoutlm.LayoutLMEmbeddings", constants=_BOX,
+        order=("token", "position", "constant", "segment"),
+    ),
+    _row(
+        BERT, "tapas", "TAPAS", "tapas.modeling_tapas.TapasEmbeddings", segment=_TAPAS_TABLES[0],
+        constants=_TAPAS_TABLES[1:], order=_LAST_SEGMENT, segment_columns=len(_TAPAS_TABLES),
+        refuse_if={"type_tables": lambda config: len(config["type_vocab_sizes"]) != len(_TAPAS_TABLES)},
+        defaults={"type_vocab_sizes": [3, 256, 256, 2, 256, 256, 10]},
+    ),
+)  # fmt: skip
+
+LAYOUTS: Mapping[str, EmbeddingLayout] = {layout.model_type: layout for layout in _ROWS}
+
+REFUSED: Mapping[str, str] = {
+    "roc_bert": "character_forms",
+}
+"""Architectures whose input is no sum of look-ups: the key of the sentence, `error.refused.<key>`."""
+
+
+def layout_of(model_type: str) -> EmbeddingLayout:
+    """The layout of an architecture.
+
+    Raises:
+        ModelError: embviz does not know how this architecture makes its input, or cannot show it exactly.
+    """
+    if model_type in REFUSED:
+        raise ModelError(f"refused.{REFUSED[model_type]}", field="model", model_type=model_type)
+    if model_type not in LAYOUTS:
+        known = ", ".join(sorted(LAYOUTS))
+        raise ModelError("model_type", field="model", model_type=model_type, known=known)
+    return LAYOUTS[model_type]

@@ -3,6 +3,7 @@
     EmbvizError
     ├── InputError          a text, an id or an option is wrong
     └── ModelError          a model cannot be opened or cannot be shown exactly
+        └── StoppedError    its opening was stopped by the one who had asked for it
 
 The command line prints the sentence and exits with 2; the page shows it at the field it belongs to.
 """
@@ -36,3 +37,7 @@ class InputError(EmbvizError):
 
 class ModelError(EmbvizError):
     """A model that cannot be opened, or not shown exactly."""
+
+
+class StoppedError(ModelError):
+    """Opening a model was stopped by the one who had asked for it."""

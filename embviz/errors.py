@@ -24,11 +24,16 @@ class EmbvizError(ValueError):
 
     def __init__(self, key: str, /, *, field: str | None = None, **values: object) -> None:
         self.key, self.field, self.values = f"error.{key}", field, values
-        super().__init__(text(self.key, **values))
+        super().__init__(_one_line(text(self.key, **values)))
 
     def sentence(self, language: str) -> str:
         """The sentence in another language of the catalogue."""
-        return text(self.key, language, **self.values)
+        return _one_line(text(self.key, language, **self.values))
+
+
+def _one_line(sentence: str) -> str:
+    """The sentence without the line breaks that a value in it may have."""
+    return " ".join(sentence.split())
 
 
 class InputError(EmbvizError):

@@ -11,7 +11,7 @@ from embviz.errors import ModelError
 from embviz.models.files import File, LocalFile
 from embviz.models.folder import Folder
 from embviz.models.hub_errors import explained, suggestion
-from embviz.models.hub_file import TIMEOUT, RangeFile, RemoteFile, download
+from embviz.models.hub_file import TIMEOUT, RangeFile, RemoteFile, download, patiently
 from embviz.models.limits import is_public
 from embviz.models.repository import Repository
 from embviz.models.watch import in_background
@@ -87,7 +87,9 @@ def _ask(ref: str, revision: str | None) -> ModelInfo:
     with explained(ref, revision):
         api = HfApi(token=token())
         try:
-            info = api.model_info(ref, revision=revision, files_metadata=True, timeout=TIMEOUT)
+            info = patiently(
+                lambda: api.model_info(ref, revision=revision, files_metadata=True, timeout=TIMEOUT)
+            )
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ModelError("hub_answer", field="model", ref=ref, status="200") from error
     if not isinstance(info.sha, str) or not _COMMIT.fullmatch(info.sha):

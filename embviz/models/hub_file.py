@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from embviz.errors import ModelError
@@ -19,8 +19,12 @@ TIMEOUT = 10.0
 """Seconds that the Hub may be silent."""
 
 _EXPIRED = {401, 403, 404, 410}
-_RETRIED = (500, 502, 503, 504)
 _CHUNK = 65_536
+
+PAUSES = (0.5, 1.0)
+"""Seconds between the attempts of a request."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -48,12 +52,17 @@ def download(remote: RemoteFile) -> bytes:
     Raises:
         ModelError: the Hub refuses, cannot be reached, or sends another number of bytes than it had said.
     """
-    from huggingface_hub.utils import hf_raise_for_status
+    from huggingface_hub.utils import get_session, hf_raise_for_status
 
     headers = {"Accept-Encoding": "identity", **remote.headers}
-    with explained(remote.ref), _stream(remote.url, headers) as response:
-        hf_raise_for_status(response)
-        return _receive(response, remote, remote.size)
+
+    def request() -> bytes:
+        with get_session().stream("GET", remote.url, headers=headers, timeout=TIMEOUT) as response:
+            hf_raise_for_status(response)
+            return _receive(response, remote, remote.size)
+
+    with explained(remote.ref):
+        return patiently(request)
 
 
 class RangeFile:
@@ -80,34 +89,38 @@ class RangeFile:
             raise OSError(f"it ends at byte {self.size:,}, before {stop:,}")
         direct = self._direct
         if direct != self.url:
-            data = self._request(direct, start, stop)
+            data = self._get(direct, start, stop)
             if data is not None:
                 return data
         with self._lock:
             if self._direct == direct:  # no other thread has asked the Hub meanwhile
                 return self._resolve(start, stop)
             direct = self._direct
-        data = self._request(direct, start, stop)
+        data = self._get(direct, start, stop)
         return self._resolve(start, stop) if data is None else data
 
     def _resolve(self, start: int, stop: int) -> bytes:
-        data = self._request(self.url, start, stop)
+        data = self._get(self.url, start, stop)
         if data is None:
             raise ModelError("link_refused", field="model", ref=self.remote.ref, file=self.name)
         return data
+
+    def _get(self, url: str, start: int, stop: int) -> bytes | None:
+        with explained(self.remote.ref):
+            return patiently(lambda: self._request(url, start, stop))
 
     def _request(self, url: str, start: int, stop: int) -> bytes | None:
         """One range from one address; None means that the signed address has expired.
 
         Raises:
-            ModelError: the Hub refuses, cannot be reached, or does not send this range.
+            ModelError: the server does not send this range.
         """
-        from huggingface_hub.utils import hf_raise_for_status
+        from huggingface_hub.utils import get_session, hf_raise_for_status
 
         headers = {"Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
         if _origin(url) == _origin(self.url):
             headers |= self.remote.headers
-        with explained(self.remote.ref), _stream(url, headers) as response:
+        with get_session().stream("GET", url, headers=headers, timeout=TIMEOUT) as response:
             signed = _origin(str(response.url)) != _origin(self.url)
             if url != self.url and response.status_code in _EXPIRED:
                 return None
@@ -143,21 +156,28 @@ def _receive(response: Any, remote: RemoteFile, size: int) -> bytes:
     return bytes(data)
 
 
-@contextmanager
-def _stream(url: str, headers: dict[str, str]) -> Iterator[Any]:
-    """A request of huggingface_hub's own client, with few and short retries; 429 is not waited for."""
-    from huggingface_hub.utils import http_stream_backoff
+def patiently(request: Callable[[], T]) -> T:
+    """The result of a request, which is made again where the line broke or the server had a short fault.
 
-    with http_stream_backoff(
-        "GET",
-        url,
-        headers=headers,
-        timeout=TIMEOUT,
-        max_retries=2,
-        base_wait_time=0.5,
-        retry_on_status_codes=_RETRIED,
-    ) as response:
-        yield response
+    huggingface_hub's `http_stream_backoff` cannot be used: it fails where a line breaks within a body, and waits
+    up to five minutes when there were too many requests.
+    """
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError
+
+    for pause in PAUSES:
+        try:
+            return request()
+        except httpx2.TimeoutException:
+            raise
+        except httpx2.TransportError:
+            time.sleep(pause)
+        except HfHubHTTPError as error:
+            if error.response.status_code < 500:
+                raise
+            time.sleep(pause)
+        current_watch().check()
+    return request()
 
 
 def _origin(url: str) -> tuple[str, str]:

@@ -93,7 +93,12 @@ def open_model(ref: str, revision: str | None = None, *, allow_download: bool = 
         folder = Folder(ref)
         origin = words("origin.folder", path=folder.path)
         return _read(folder, origin, allow_download=allow_download)
-    repository, commit = hub.open_repository(ref, revision)
+    try:
+        repository, commit = hub.open_repository(ref, revision)
+    except ModelError as error:
+        if error.key == "error.repo_not_found" and not is_public() and Path(ref).is_dir():
+            raise ModelError("repo_or_folder", field="model", ref=ref) from error
+        raise
     origin = words("origin.hub", ref=repository.name, commit=commit[:7])
     files = _read(repository, origin, allow_download=allow_download)
     return replace(files, revision=commit)

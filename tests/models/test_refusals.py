@@ -47,7 +47,8 @@ def tiny(hub: FakeHub, tmp_path: Path) -> FakeHub:
 # The Hub refuses
 
 
-def test_typo(tiny: FakeHub) -> None:
+@pytest.mark.usefixtures("tiny")
+def test_typo() -> None:
     """EV142: the sentence names what was typed and what was probably meant."""
     sentence = refusal("bert-base-uncasd")
 
@@ -66,7 +67,8 @@ def test_gated(tiny: FakeHub) -> None:
     assert "gated" in refusal("org/tiny")
 
 
-def test_revision_that_is_not_there(tiny: FakeHub) -> None:
+@pytest.mark.usefixtures("tiny")
+def test_revision_that_is_not_there() -> None:
     assert "“v9”" in refusal("org/tiny", revision="v9")
 
 
@@ -90,7 +92,8 @@ def test_login_page_of_a_network(tiny: FakeHub) -> None:
     assert "login page" in refusal("org/tiny")
 
 
-def test_no_network(tiny: FakeHub, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("tiny")
+def test_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
     from huggingface_hub import constants
 
     with socket.socket() as free:
@@ -146,7 +149,8 @@ def test_link_that_is_refused_at_once(tiny: FakeHub) -> None:
     assert "link" in refusal("org/tiny") or "refuse" in refusal("org/tiny")
 
 
-def test_cancelled(tiny: FakeHub) -> None:
+@pytest.mark.usefixtures("tiny")
+def test_cancelled() -> None:
     cancel = threading.Event()
     seen: list[Progress] = []
 
@@ -160,7 +164,8 @@ def test_cancelled(tiny: FakeHub) -> None:
     assert open_model("org/tiny").name == "org/tiny"
 
 
-def test_progress_counts_what_moves(tiny: FakeHub) -> None:
+@pytest.mark.usefixtures("tiny")
+def test_progress_counts_what_moves() -> None:
     seen: list[Progress] = []
 
     with watching(seen.append):

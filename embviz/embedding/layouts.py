@@ -8,41 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from math import sqrt
 from typing import Any
 
-from embviz.embedding.layout import Config, EmbeddingLayout, Switch
+from embviz.embedding.layout import EmbeddingLayout
+from embviz.embedding.layout_tools import differ, flag, like, never, positive, root
+from embviz.embedding.layouts_words import WORD_ROWS, WORDS
 from embviz.errors import ModelError
-
-
-def _never(_: Config) -> bool:
-    return False
-
-
-def _flag(key: str) -> Switch:
-    """On where a config entry is true."""
-    return lambda config: bool(config[key])
-
-
-def _positive(key: str) -> Switch:
-    """On where a config entry is a positive number."""
-    return lambda config: (config[key] or 0) > 0
-
-
-def _differ(key: str, other: str = "hidden_size") -> Switch:
-    """On where two sizes differ; a size that is not given is the other."""
-    return lambda config: config[key] not in (None, config[other])
-
-
-def _root(width: str, switch: str | None = None) -> Any:
-    """√width, where the switch says so."""
-    return lambda config: sqrt(config[width]) if switch is None or config[switch] else 1.0
-
-
-def _row(row: EmbeddingLayout, model_type: str, name: str, official: str, **changes: Any) -> EmbeddingLayout:
-    """Another architecture's row: what differs from a given one. Defaults are added to those it has."""
-    defaults: Config = {**row.defaults, **changes.pop("defaults", {})}
-    return replace(row, model_type=model_type, name=name, official=official, defaults=defaults, **changes)
 
 
 BERT = EmbeddingLayout(
@@ -63,7 +34,7 @@ BERT = EmbeddingLayout(
 )
 
 # Positions skip padding and start behind the row of the padding piece.
-ROBERTA = _row(
+ROBERTA = like(
     BERT, "roberta", "RoBERTa", "roberta.modeling_roberta.RobertaEmbeddings",
     position_rule="skip_padding", first_position=None, defaults={"pad_token_id": 1},
 )  # fmt: skip
@@ -72,21 +43,21 @@ ROBERTA = _row(
 SHIFTED = replace(BERT, first_position=2, extra_positions=2)
 
 # Tables of embedding_size, and a projection to hidden_size where the two differ.
-ELECTRA = _row(
+ELECTRA = like(
     BERT, "electra", "ELECTRA", "electra.modeling_electra.ElectraModel", official_at="",
-    after="embeddings_project", only_if={"after": _differ("embedding_size")},
+    after="embeddings_project", only_if={"after": differ("embedding_size")},
     defaults={"embedding_size": 128, "hidden_size": 256},
     sizes={**BERT.sizes, "hidden_size": ("after_weight", 0), "embedding_size": ("token", 1)},
 )  # fmt: skip
 
-DEBERTA = _row(
+DEBERTA = like(
     BERT, "deberta", "DeBERTa", "deberta.modeling_deberta.DebertaEmbeddings",
     before="embeddings.embed_proj", projects=("token", "segment", "position"),
     order=("token", "position", "segment", "constant"), masked=True,
     only_if={
-        "position": _flag("position_biased_input"),
-        "segment": _positive("type_vocab_size"),
-        "before": _differ("embedding_size"), "before_bias": _never,
+        "position": flag("position_biased_input"),
+        "segment": positive("type_vocab_size"),
+        "before": differ("embedding_size"), "before_bias": never,
     },
     reasons={"segment": "switched_off", "position": "relative"},
     defaults={
@@ -120,7 +91,7 @@ BART = EmbeddingLayout(
     position="encoder.embed_positions.weight",
     norm=("encoder.layernorm_embedding",),
     eps=1e-5,
-    scale=_root("d_model", "scale_embedding"),
+    scale=root("d_model", "scale_embedding"),
     first_position=2,
     extra_positions=2,
     reasons={"segment": "no_table"},
@@ -144,16 +115,16 @@ XLM = EmbeddingLayout(
     sizes={"n_words": ("token", 0), "emb_dim": ("token", 1), "max_position_embeddings": ("position", 0)},
 )
 
-# Nothing but a look-up: position enters in the layers.
-WORDS = EmbeddingLayout(
-    model_type="llama",
-    name="Llama",
-    official="llama.modeling_llama.LlamaModel",
-    official_at="",
-    enters=("norm",),
-    token=("embed_tokens.weight",),
-    reasons={"segment": "no_table", "position": "rotary", "normalized": "each_block"},
-    sizes={"vocab_size": ("token", 0), "hidden_size": ("token", 1)},
+# CLIP's text tower: its config is a part of the whole model's.
+CLIP = EmbeddingLayout(
+    model_type="clip",
+    name="CLIP",
+    official="clip.modeling_clip.CLIPTextEmbeddings",
+    config_at="text_config",
+    token=("embeddings.token_embedding.weight",),
+    position="embeddings.position_embedding.weight",
+    reasons={"segment": "no_table", "normalized": "each_block"},
+    sizes={"vocab_size": ("token", 0), "hidden_size": ("token", 1), "max_position_embeddings": ("position", 0)},
 )
 
 _NO_SEGMENT: Mapping[str, Any] = {"segment": None, "reasons": {"segment": "no_table"}}
@@ -166,66 +137,66 @@ _BOX = tuple(f"embeddings.{name}_position_embeddings.weight" for name in ("x", "
 _ROWS: tuple[EmbeddingLayout, ...] = (
     # BERT's shape
     BERT,
-    _row(BERT, "splinter", "Splinter", "splinter.modeling_splinter.SplinterEmbeddings"),
-    _row(
+    like(BERT, "splinter", "Splinter", "splinter.modeling_splinter.SplinterEmbeddings"),
+    like(
         BERT, "ernie", "ERNIE", "ernie.modeling_ernie.ErnieEmbeddings",
-        constants=("embeddings.task_type_embeddings.weight",), only_if={"constants": _flag("use_task_id")},
+        constants=("embeddings.task_type_embeddings.weight",), only_if={"constants": flag("use_task_id")},
         defaults={"use_task_id": False},
     ),
-    _row(
+    like(
         BERT, "big_bird", "BigBird", "big_bird.modeling_big_bird.BigBirdEmbeddings",
-        scale=_root("hidden_size", "rescale_embeddings"), defaults={"rescale_embeddings": False, "hidden_size": 768},
+        scale=root("hidden_size", "rescale_embeddings"), defaults={"rescale_embeddings": False, "hidden_size": 768},
     ),
-    _row(BERT, "squeezebert", "SqueezeBERT", "squeezebert.modeling_squeezebert.SqueezeBertEmbeddings", order=_LAST_SEGMENT),
-    _row(BERT, "bros", "BROS", "bros.modeling_bros.BrosTextEmbeddings"),
+    like(BERT, "squeezebert", "SqueezeBERT", "squeezebert.modeling_squeezebert.SqueezeBertEmbeddings", order=_LAST_SEGMENT),
+    like(BERT, "bros", "BROS", "bros.modeling_bros.BrosTextEmbeddings"),
     ROBERTA,
-    _row(ROBERTA, "xlm-roberta", "XLM-RoBERTa", "xlm_roberta.modeling_xlm_roberta.XLMRobertaEmbeddings"),
-    _row(ROBERTA, "camembert", "CamemBERT", "camembert.modeling_camembert.CamembertEmbeddings"),
-    _row(ROBERTA, "xmod", "X-MOD", "xmod.modeling_xmod.XmodEmbeddings"),
-    _row(ROBERTA, "data2vec-text", "Data2Vec", "data2vec.modeling_data2vec_text.Data2VecTextEmbeddings"),
-    _row(
+    like(ROBERTA, "xlm-roberta", "XLM-RoBERTa", "xlm_roberta.modeling_xlm_roberta.XLMRobertaEmbeddings"),
+    like(ROBERTA, "camembert", "CamemBERT", "camembert.modeling_camembert.CamembertEmbeddings"),
+    like(ROBERTA, "xmod", "X-MOD", "xmod.modeling_xmod.XmodEmbeddings"),
+    like(ROBERTA, "data2vec-text", "Data2Vec", "data2vec.modeling_data2vec_text.Data2VecTextEmbeddings"),
+    like(
         ROBERTA, "roberta-prelayernorm", "RoBERTa-PreLayerNorm",
         "roberta_prelayernorm.modeling_roberta_prelayernorm.RobertaPreLayerNormEmbeddings",
     ),
-    _row(
+    like(
         ROBERTA, "longformer", "Longformer", "longformer.modeling_longformer.LongformerEmbeddings", order=_LAST_SEGMENT
     ),
-    _row(ROBERTA, "luke", "LUKE", "luke.modeling_luke.LukeEmbeddings", order=_LAST_SEGMENT),
-    _row(ROBERTA, "lilt", "LiLT", "lilt.modeling_lilt.LiltTextEmbeddings"),
-    _row(
+    like(ROBERTA, "luke", "LUKE", "luke.modeling_luke.LukeEmbeddings", order=_LAST_SEGMENT),
+    like(ROBERTA, "lilt", "LiLT", "lilt.modeling_lilt.LiltTextEmbeddings"),
+    like(
         ROBERTA, "ibert", "I-BERT", "ibert.modeling_ibert.IBertEmbeddings",
-        refuse_if={"quantized": _flag("quant_mode")}, defaults={"quant_mode": False},
+        refuse_if={"quantized": flag("quant_mode")}, defaults={"quant_mode": False},
     ),
-    _row(
+    like(
         SHIFTED, "nystromformer", "Nyströmformer", "nystromformer.modeling_nystromformer.NystromformerEmbeddings",
         defaults={"layer_norm_eps": 1e-5, "pad_token_id": 1},
     ),
-    _row(SHIFTED, "yoso", "YOSO", "yoso.modeling_yoso.YosoEmbeddings", defaults={"pad_token_id": 1}),
-    _row(SHIFTED, "mra", "MRA", "mra.modeling_mra.MraEmbeddings", defaults={"layer_norm_eps": 1e-5, "pad_token_id": 1}),
+    like(SHIFTED, "yoso", "YOSO", "yoso.modeling_yoso.YosoEmbeddings", defaults={"pad_token_id": 1}),
+    like(SHIFTED, "mra", "MRA", "mra.modeling_mra.MraEmbeddings", defaults={"layer_norm_eps": 1e-5, "pad_token_id": 1}),
     # A term is missing
-    _row(
+    like(
         BERT, "distilbert", "DistilBERT", "distilbert.modeling_distilbert.Embeddings", **_NO_SEGMENT, eps=1e-12,
         sizes={"vocab_size": ("token", 0), "dim": ("token", 1), "max_position_embeddings": ("position", 0)},
     ),
-    _row(ROBERTA, "mpnet", "MPNet", "mpnet.modeling_mpnet.MPNetEmbeddings", **_NO_SEGMENT, pad=1),
-    _row(
+    like(ROBERTA, "mpnet", "MPNet", "mpnet.modeling_mpnet.MPNetEmbeddings", **_NO_SEGMENT, pad=1),
+    like(
         BERT, "bert-generation", "BERT for generation",
         "bert_generation.modeling_bert_generation.BertGenerationEmbeddings", **_NO_SEGMENT,
     ),
-    _row(
+    like(
         BERT, "megatron-bert", "Megatron-BERT", "megatron_bert.modeling_megatron_bert.MegatronBertEmbeddings", **_NO_NORM
     ),
-    _row(
+    like(
         ROBERTA, "xlm-roberta-xl", "XLM-RoBERTa-XL",
         "xlm_roberta_xl.modeling_xlm_roberta_xl.XLMRobertaXLEmbeddings", **_NO_NORM,
     ),
-    _row(
+    like(
         ROBERTA, "esm", "ESM", "esm.modeling_esm.EsmEmbeddings", segment=None, norm=("embeddings.layer_norm",),
         mask_token="mask_token_id", masked=True,
         only_if={
-            "norm": _flag("emb_layer_norm_before"),
+            "norm": flag("emb_layer_norm_before"),
             "position": lambda config: config["position_embedding_type"] == "absolute",
-            "mask_token": _flag("token_dropout"),
+            "mask_token": flag("token_dropout"),
         },
         reasons={"segment": "no_table", "position": "rotary", "normalized": "each_block"},
         defaults={
@@ -234,25 +205,25 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
         },
     ),
     DEBERTA,
-    _row(DEBERTA, "deberta-v2", "DeBERTa-v2", "deberta_v2.modeling_deberta_v2.DebertaV2Embeddings"),
+    like(DEBERTA, "deberta-v2", "DeBERTa-v2", "deberta_v2.modeling_deberta_v2.DebertaV2Embeddings"),
     # Narrow tables and a projection
-    _row(
+    like(
         ELECTRA, "albert", "ALBERT", "albert.modeling_albert.AlbertModel",
         after="encoder.embedding_hidden_mapping_in", only_if={}, defaults={"hidden_size": 4096},
     ),
     ELECTRA,
-    _row(ELECTRA, "convbert", "ConvBERT", "convbert.modeling_convbert.ConvBertModel", order=_LAST_SEGMENT, defaults={"embedding_size": 768, "hidden_size": 768, "pad_token_id": 1}),
-    _row(ELECTRA, "roformer", "RoFormer", "roformer.modeling_roformer.RoFormerModel", **_ROTARY, defaults={"embedding_size": None, "hidden_size": 768}),
-    _row(
+    like(ELECTRA, "convbert", "ConvBERT", "convbert.modeling_convbert.ConvBertModel", order=_LAST_SEGMENT, defaults={"embedding_size": 768, "hidden_size": 768, "pad_token_id": 1}),
+    like(ELECTRA, "roformer", "RoFormer", "roformer.modeling_roformer.RoFormerModel", **_ROTARY, defaults={"embedding_size": None, "hidden_size": 768}),
+    like(
         ELECTRA, "rembert", "RemBERT", "rembert.modeling_rembert.RemBertModel",
         after="encoder.embedding_hidden_mapping_in", only_if={}, defaults={"hidden_size": 1152},
         sizes={**ELECTRA.sizes, "input_embedding_size": ("token", 1)},
     ),
-    _row(
+    like(
         BERT, "fnet", "FNet", "fnet.modeling_fnet.FNetEmbeddings", after="embeddings.projection",
         defaults={"pad_token_id": 3},
     ),
-    _row(
+    like(
         BERT, "mobilebert", "MobileBERT", "mobilebert.modeling_mobilebert.MobileBertEmbeddings",
         before="embeddings.embedding_transformation", trigram=True, order=_LAST_SEGMENT, eps=1e-5,
         affine_if=lambda config: config["normalization_type"] == "no_norm",
@@ -269,7 +240,7 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
         token=("decoder.embed_tokens.weight",),
         position="decoder.embed_positions.weight",
         before="decoder.project_in",
-        only_if={"before": _differ("word_embed_proj_dim"), "before_bias": _never},
+        only_if={"before": differ("word_embed_proj_dim"), "before_bias": never},
         position_rule="skip_mask",
         first_position=2,
         counted_from_zero=True,
@@ -282,71 +253,110 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
         },
     ),
     # No position at the input
-    _row(
+    like(
         WORDS, "xlnet", "XLNet", "xlnet.modeling_xlnet.XLNetModel", enters=(), token=("word_embedding.weight",),
         reasons={"segment": "in_attention", "position": "relative", "normalized": "each_block"},
         sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
     ),
-    _row(
+    like(
         WORDS, "modernbert", "ModernBERT", "modernbert.modeling_modernbert.ModernBertEmbeddings", enters=(),
         official_at="embeddings", token=("embeddings.tok_embeddings.weight",), norm=("embeddings.norm",),
-        only_if={"bias": _flag("norm_bias")}, eps="norm_eps", defaults={"norm_eps": 1e-5, "norm_bias": False},
+        only_if={"bias": flag("norm_bias")}, eps="norm_eps", defaults={"norm_eps": 1e-5, "norm_bias": False},
     ),
-    _row(
+    like(
         BERT, "nomic_bert", "Nomic BERT", "nomic_bert.modeling_nomic_bert.NomicBertEmbeddings", **_ROTARY,
         norm=("embeddings.LayerNorm", "emb_ln"),
     ),
-    _row(
+    like(
         BERT, "gte", "GTE", "gte.modeling_gte.GteEmbeddings", **_ROTARY,
-        only_if={"segment": _positive("type_vocab_size")}, defaults={"type_vocab_size": 0},
+        only_if={"segment": positive("type_vocab_size")}, defaults={"type_vocab_size": 0},
     ),
-    _row(
+    like(
         BERT, "jina_embeddings_v3", "Jina Embeddings v3",
         "jina_embeddings_v3.modeling_jina_embeddings_v3.JinaEmbeddingsV3Embeddings", **_ROTARY,
         norm=("embeddings.LayerNorm", "emb_ln"), defaults={"layer_norm_eps": 1e-5, "pad_token_id": 1},
     ),
-    _row(
+    like(
         WORDS, "funnel", "Funnel Transformer", "funnel.modeling_funnel.FunnelEmbeddings", enters=(),
         official_at="embeddings", token=("embeddings.word_embeddings.weight",), norm=("embeddings.layer_norm",),
         reasons={"segment": "in_attention", "position": "relative"}, defaults={"layer_norm_eps": 1e-9},
         sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
     ),
-    _row(
-        WORDS, "t5", "T5", "t5.modeling_t5.T5EncoderModel", enters=("encoder.final_layer_norm",),
-        token=("shared.weight", "encoder.embed_tokens.weight"),
-        reasons={"segment": "no_table", "position": "bias", "normalized": "each_block"},
-        sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
-    ),
-    _row(WORDS, "eurobert", "EuroBERT", "eurobert.modeling_eurobert.EuroBertModel"),
     # Decoders and encoder-decoders with absolute positions
     GPT2,
-    _row(
+    like(
         GPT2, "gpt_neo", "GPT-Neo", "gpt_neo.modeling_gpt_neo.GPTNeoModel",
         sizes={"vocab_size": ("token", 0), "hidden_size": ("token", 1), "max_position_embeddings": ("position", 0)},
     ),
-    _row(
+    like(
         GPT2, "openai-gpt", "GPT", "openai.modeling_openai.OpenAIGPTModel", enters=(),
         token=("tokens_embed.weight",), position="positions_embed.weight",
     ),
     XLM,
-    _row(XLM, "flaubert", "FlauBERT", "flaubert.modeling_flaubert.FlaubertModel"),
+    like(XLM, "flaubert", "FlauBERT", "flaubert.modeling_flaubert.FlaubertModel"),
     BART,
-    _row(BART, "mbart", "mBART", "mbart.modeling_mbart.MBartEncoder", enters=("layer_norm",)),
-    _row(
+    like(BART, "mbart", "mBART", "mbart.modeling_mbart.MBartEncoder", enters=("layer_norm",)),
+    like(
         GPT2, "biogpt", "BioGPT", "biogpt.modeling_biogpt.BioGptModel", enters=("layer_norm",),
         token=("embed_tokens.weight",), position="embed_positions.weight",
-        scale=_root("hidden_size", "scale_embedding"), first_position=2, extra_positions=2,
+        scale=root("hidden_size", "scale_embedding"), first_position=2, extra_positions=2,
         counted_from_zero=True,
         reasons={"segment": "no_table", "normalized": "each_block"},
         defaults={"scale_embedding": True, "hidden_size": 1024},
         sizes={"vocab_size": ("token", 0), "hidden_size": ("token", 1), "max_position_embeddings": ("position", 0)},
     ),
+    like(BART, "plbart", "PLBART", "plbart.modeling_plbart.PLBartEncoder", defaults={"scale_embedding": True, "d_model": 768}),
+    like(BART, "mvp", "MVP", "mvp.modeling_mvp.MvpEncoder"),
+    like(
+        BART, "led", "LED", "led.modeling_led.LEDEncoder", first_position=0, extra_positions=0,
+        scale=lambda _: 1.0,
+        sizes={"vocab_size": ("token", 0), "d_model": ("token", 1), "max_encoder_position_embeddings": ("position", 0)},
+    ),
+    like(
+        BART, "blenderbot-small", "Blenderbot small", "blenderbot_small.modeling_blenderbot_small.BlenderbotSmallEncoder",
+        first_position=0, extra_positions=0, defaults={"d_model": 512},
+    ),
+    like(
+        BART, "blenderbot", "Blenderbot", "blenderbot.modeling_blenderbot.BlenderbotEncoder", norm=(),
+        enters=("layer_norm",), first_position=0, extra_positions=0, defaults={"d_model": 2560},
+        reasons={"segment": "no_table", "normalized": "each_block"},
+    ),
+    like(
+        BART, "bigbird_pegasus", "BigBird-Pegasus", "bigbird_pegasus.modeling_bigbird_pegasus.BigBirdPegasusEncoder",
+        norm=(), enters=("layernorm_embedding",), first_position=0, extra_positions=0,
+        defaults={"scale_embedding": True}, reasons={"segment": "no_table", "normalized": "each_block"},
+    ),
+    like(GPT2, "gpt-sw3", "GPT-SW3", "gpt2.modeling_gpt2.GPT2Model"),
+    like(GPT2, "gpt_bigcode", "GPT-BigCode", "gpt_bigcode.modeling_gpt_bigcode.GPTBigCodeModel"),
+    # Text towers of models that see or hear as well
+    CLIP,
+    like(CLIP, "clip_text_model", "CLIP", "clip.modeling_clip.CLIPTextEmbeddings", config_at=None),
+    like(CLIP, "clipseg", "CLIPSeg", "clipseg.modeling_clipseg.CLIPSegTextEmbeddings"),
+    like(CLIP, "metaclip_2", "MetaCLIP 2", "metaclip_2.modeling_metaclip_2.MetaClip2TextEmbeddings"),
+    like(CLIP, "siglip", "SigLIP", "siglip.modeling_siglip.SiglipTextEmbeddings"),
+    like(CLIP, "siglip2", "SigLIP 2", "siglip2.modeling_siglip2.Siglip2TextEmbeddings"),
+    like(CLIP, "groupvit", "GroupViT", "groupvit.modeling_groupvit.GroupViTTextEmbeddings"),
+    like(CLIP, "owlvit", "OWL-ViT", "owlvit.modeling_owlvit.OwlViTTextEmbeddings"),
+    like(CLIP, "owlv2", "OWLv2", "owlv2.modeling_owlv2.Owlv2TextEmbeddings"),
+    like(CLIP, "xclip", "X-CLIP", "x_clip.modeling_x_clip.XCLIPTextEmbeddings"),
+    like(BERT, "align", "ALIGN", "align.modeling_align.AlignTextEmbeddings", config_at="text_config"),
+    like(
+        BERT, "chinese_clip", "Chinese-CLIP", "chinese_clip.modeling_chinese_clip.ChineseCLIPTextEmbeddings",
+        config_at="text_config",
+    ),
+    like(BERT, "flava", "FLAVA", "flava.modeling_flava.FlavaTextEmbeddings", config_at="text_config"),
+    like(BERT, "blip", "BLIP", "blip.modeling_blip_text.BlipTextEmbeddings", config_at="text_config", **_NO_SEGMENT),
+    like(ROBERTA, "altclip", "AltCLIP", "altclip.modeling_altclip.AltRobertaEmbeddings", config_at="text_config", defaults={"layer_norm_eps": 1e-5}),
+    like(ROBERTA, "clap", "CLAP", "clap.modeling_clap.ClapTextEmbeddings", config_at="text_config"),
+    like(BERT, "visual_bert", "VisualBERT", "visual_bert.modeling_visual_bert.VisualBertEmbeddings"),
+    like(BERT, "lxmert", "LXMERT", "lxmert.modeling_lxmert.LxmertEmbeddings", order=_LAST_SEGMENT, eps=1e-12),
+    like(BERT, "dpr", "DPR", "bert.modeling_bert.BertEmbeddings"),
     # Extra tables, of which plain text takes row 0
-    _row(
+    like(
         BERT, "layoutlm", "LayoutLM", "layoutlm.modeling_layoutlm.LayoutLMEmbeddings", constants=_BOX,
         order=("token", "position", "constant", "segment"),
     ),
-    _row(
+    like(
         BERT, "tapas", "TAPAS", "tapas.modeling_tapas.TapasEmbeddings", segment=_TAPAS_TABLES[0],
         constants=_TAPAS_TABLES[1:], order=_LAST_SEGMENT, segment_columns=len(_TAPAS_TABLES),
         refuse_if={"type_tables": lambda config: len(config["type_vocab_sizes"]) != len(_TAPAS_TABLES)},
@@ -354,7 +364,7 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
     ),
 )  # fmt: skip
 
-LAYOUTS: Mapping[str, EmbeddingLayout] = {layout.model_type: layout for layout in _ROWS}
+LAYOUTS: Mapping[str, EmbeddingLayout] = {layout.model_type: layout for layout in (*_ROWS, *WORD_ROWS)}
 
 REFUSED: Mapping[str, str] = {
     "roc_bert": "character_forms",

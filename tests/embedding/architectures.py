@@ -35,6 +35,33 @@ DEBERTA = base(relative_attention=True, pos_att_type=["c2p", "p2c"], max_relativ
 DEBERTA_WHOLE = {**DEBERTA, "position_biased_input": True, "type_vocab_size": 2, "embedding_size": 8}
 DEBERTA_RELEASED = {**DEBERTA, "position_biased_input": False, "type_vocab_size": 0}
 
+# One config for all decoders: each class takes the entries that it knows and keeps the others as they are.
+DECODER: Mapping[str, Any] = {
+    **BASE, "d_model": WIDTH, "n_embd": WIDTH, "n_layer": 1, "num_layers": 1, "num_heads": 2, "n_head": 2,
+    "num_key_value_heads": 2, "head_dim": 8, "num_local_experts": 2, "num_experts": 2, "n_routed_experts": 2,
+    "num_experts_per_tok": 1, "moe_intermediate_size": 8, "bos_token_id": 0, "eos_token_id": 2,
+}  # fmt: skip
+
+TEXT: Mapping[str, Any] = {**BASE, "bos_token_id": 0, "eos_token_id": 2, "projection_dim": WIDTH, "project_dim": WIDTH}
+SIGHT = {
+    "hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 24,
+    "image_size": 32, "patch_size": 16,
+}  # fmt: skip
+GROUPS = {
+    **SIGHT, "depths": [1, 1, 1], "num_hidden_layers": 3, "num_group_tokens": [8, 2, 0], "num_output_groups": [8, 2, 2],
+}  # fmt: skip
+SOUND = {
+    "hidden_size": 32, "depths": [1, 1], "num_attention_heads": [2, 2], "patch_embeds_hidden_size": 16,
+    "num_hidden_layers": 2,
+}  # fmt: skip
+
+
+def tower(**others: Any) -> dict[str, Any]:
+    """A model with a text tower and another one."""
+    parts = {"text_config": dict(TEXT), "vision_config": dict(SIGHT), **others}
+    return {key: value for key, value in parts.items() if value is not ...}
+
+
 CONFIGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     # A. BERT's shape
     "bert": [base()],
@@ -92,8 +119,13 @@ CONFIGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "gte": [base(type_vocab_size=2), base(type_vocab_size=0)],
     "jina_embeddings_v3": [base()],
     "funnel": [{"vocab_size": VOCABULARY, "d_model": WIDTH, "n_head": 2, "d_head": 8, "d_inner": 24, "block_sizes": [1], "block_repeats": [1], "num_decoder_layers": 1, "architectures": ["FunnelModel"]}],
-    "t5": [T5],
-    "eurobert": [base()],
+    **{model_type: [T5] for model_type in ("t5", "mt5", "umt5", "longt5")},
+    "switch_transformers": [{**T5, "num_experts": 2, "num_decoder_layers": 1, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1}],
+    "gptj": [{**GPT2, "rotary_dim": 4}],
+    "codegen": [{**GPT2, "n_head": 4, "rotary_dim": 4, "n_ctx": POSITIONS}],
+    "falcon": [{"vocab_size": VOCABULARY, "hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 2, "alibi": flag} for flag in (False, True)],
+    "mpt": [{"vocab_size": VOCABULARY, "d_model": WIDTH, "n_layers": 1, "n_heads": 2, "max_seq_len": POSITIONS}],
+    "bloom": [{"vocab_size": VOCABULARY, "hidden_size": WIDTH, "n_layer": 1, "n_head": 2}],
     # E. Decoders and seq2seq with absolute positions
     "gpt2": [GPT2],
     "gpt_neo": [base(num_hidden_layers=..., num_attention_heads=..., num_layers=1, num_heads=2, attention_types=[[["global"], 1]])],
@@ -103,7 +135,50 @@ CONFIGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "bart": [{**BART, "scale_embedding": flag} for flag in (False, True)],
     "mbart": [{**BART, "scale_embedding": flag} for flag in (False, True)],
     "biogpt": [base(scale_embedding=flag) for flag in (True, False)],
+    "plbart": [{**BART, "scale_embedding": flag} for flag in (False, True)],
+    "mvp": [{**BART, "scale_embedding": flag} for flag in (False, True)],
+    "led": [{**BART, "attention_window": [4], "max_encoder_position_embeddings": POSITIONS, "max_decoder_position_embeddings": POSITIONS}],
+    "blenderbot-small": [{**BART, "scale_embedding": flag} for flag in (False, True)],
+    "blenderbot": [{**BART, "scale_embedding": flag} for flag in (False, True)],
+    "bigbird_pegasus": [{**BART, "attention_type": "original_full", "scale_embedding": flag} for flag in (False, True)],
+    "gpt-sw3": [GPT2],
+    "gpt_bigcode": [GPT2],
+    # Text towers
+    "clip": [tower()],
+    "clip_text_model": [TEXT],
+    "clipseg": [tower()],
+    "metaclip_2": [tower()],
+    "siglip": [tower()],
+    "siglip2": [tower()],
+    "groupvit": [tower(vision_config=GROUPS)],
+    "owlvit": [tower()],
+    "owlv2": [tower()],
+    "xclip": [tower()],
+    "align": [tower(vision_config={"image_size": 32, "width_coefficient": 0.1, "depth_coefficient": 0.1})],
+    "chinese_clip": [tower()],
+    "flava": [tower(vision_config=..., image_config=SIGHT, multimodal_config=SIGHT, image_codebook_config={"hidden_size": 8})],
+    "blip": [tower()],
+    "altclip": [tower()],
+    "clap": [tower(vision_config=..., audio_config=SOUND)],
+    "visual_bert": [base()],
+    "lxmert": [base(num_hidden_layers=..., l_layers=1, x_layers=1, r_layers=1)],
+    "dpr": [base()],
     # F. Extra tables
     "layoutlm": [base(max_2d_position_embeddings=20)],
     "tapas": [base(type_vocab_sizes=[3, 4, 4, 2, 4, 4, 3], reset_position_index_per_cell=flag) for flag in (False, True)],
-}
+    # Words alone, multiplied
+    **{
+        model_type: [DECODER, {**DECODER, "embedding_multiplier": 3.0}]
+        for model_type in (
+            "granite", "granite_swa", "granitemoe", "granitemoe_swa", "granitemoeshared", "hyperclovax",
+            "granite_docling_text", "falcon_h1",
+        )
+    },
+    "minicpm3": [DECODER, {**DECODER, "scale_emb": 5}],
+    "afmoe": [{**DECODER, "mup_enabled": flag} for flag in (False, True)],
+}  # fmt: skip
+
+
+def configs_of(model_type: str) -> Sequence[Mapping[str, Any]]:
+    """The configs of an architecture; decoders that have none of their own share one."""
+    return CONFIGS.get(model_type, [DECODER])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -73,36 +74,30 @@ def official_answers(
         segments: the same; None where the model has no segment table.
         mask: the same.
     """
-    arguments: dict[str, Any] = {"input_ids": ids, "attention_mask": mask, "output_hidden_states": True}
+    reader = model.text_model if layout.config_at else model
+    accepted = signature(reader.forward).parameters  # type: ignore[arg-type,union-attr]  # nn.Module is untyped
+    arguments: dict[str, Any] = {
+        "input_ids": ids, "attention_mask": mask, "output_hidden_states": True, "decoder_input_ids": ids,
+        "bbox": torch.zeros((*ids.shape, 4), dtype=torch.long), "visual_pos": torch.zeros(len(ids), 2, 4),
+        "visual_feats": torch.zeros(len(ids), 2, 2048),
+    }  # fmt: skip
     if segments is not None:
         columns = layout.segment_columns
         arguments["token_type_ids"] = (
             segments if columns == 1 else nn.functional.pad(segments[..., None], (0, columns - 1))
         )
-    accepted = model.forward.__code__.co_varnames
-    if "bbox" in _parameters(model):
-        arguments["bbox"] = torch.zeros((*ids.shape, 4), dtype=torch.long)
-    if "decoder_input_ids" in _parameters(model):
-        arguments["decoder_input_ids"] = ids
-    del accepted
     seen: list[Tensor] = []
-    if layout.official_at:
-        part = model.get_submodule(layout.official_at)
-        if not layout.enters and not layout.token[0].startswith("shared"):
+    for part in (model.modules() if layout.official_at == "embeddings" else ()):
+        if type(part).__name__ == layout.official.rsplit(".", 1)[-1]:
             part.register_forward_hook(lambda _, __, out: seen.append(out if isinstance(out, Tensor) else out[0]))
     with torch.no_grad():
-        result = model(**arguments)
-    states = getattr(result, "hidden_states", None) or getattr(result, "encoder_hidden_states", None)
+        result = reader(**{name: value for name, value in arguments.items() if name in (*accepted, "output_hidden_states")})  # type: ignore[operator]  # as above
+    kinds = ("hidden_states", "encoder_hidden_states")
+    states = next((found for kind in kinds if (found := getattr(result, kind, None)) is not None), None)
     answers = [seen[0][:, : ids.shape[1]]] if seen else []
     if states is not None:
         answers.append(states[0])
     return answers
-
-
-def _parameters(model: nn.Module) -> Any:
-    from inspect import signature
-
-    return signature(model.forward).parameters
 
 
 def as_batch(*columns: np.ndarray) -> tuple[Tensor, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks import page, processes
+from benchmarks import opening, page, processes
 from benchmarks.table import Row, show
 from tests.browser.chromium import launch
 from tests.browser.serving import serve
@@ -17,6 +17,7 @@ from tests.browser.serving import serve
 def measure(runs: int) -> Iterator[Row]:
     """All rows, one after another: nothing else should run on this machine meanwhile."""
     yield processes.start(runs)
+    yield from opening.measure(runs)
     with sync_playwright() as playwright:
         browser = launch(playwright)
         yield page.first_drawing(browser, runs)

@@ -8,6 +8,7 @@ import os
 import shutil
 import socket
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -63,3 +64,6 @@ def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeHub]:
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub-cache"))
     yield HUB
     HUB.reset()
+    for thread in threading.enumerate():
+        if thread.name.startswith("embviz-read"):  # left behind by a reading that was refused
+            thread.join(30)

@@ -96,7 +96,7 @@ class FakeHub:
         self.faults = Faults()
         self.signature = 0
         self.blobs: dict[str, Path] = {}
-        self.closing = threading.Event()
+        self.released = threading.Event()
         self._lock, self._free_at = threading.Lock(), 0.0
         self._servers: list[ThreadingHTTPServer] = []
 
@@ -111,13 +111,15 @@ class FakeHub:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.closing.set()
+        self.released.set()
         for server in self._servers:
             server.shutdown()
             server.server_close()
 
     def reset(self) -> None:
-        """Forgets the repositories, the log and all faults."""
+        """Forgets the repositories, the log and all faults; who waits for an answer gets none."""
+        self.released.set()
+        self.released = threading.Event()
         self.repos, self.log, self.faults = {}, [], Faults()
         self.latency = self.bandwidth = 0.0
 
@@ -208,7 +210,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _fault(self, path: str) -> bool:
         faults = self.hub.faults
         if any(re.search(pattern, path) for pattern in faults.silent):
-            self.hub.closing.wait(60)
+            self.hub.released.wait(60)
             self.close_connection = True
             return True
         for at, (pattern, status, times) in enumerate(faults.status):

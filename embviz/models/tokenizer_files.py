@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tokenizers import AddedToken, Tokenizer
@@ -37,12 +37,12 @@ WORDPIECE_TYPES = {"bert", "distilbert", "electra"}
 SPECIAL = {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]", "mask": "[MASK]"}
 
 
-def find_tokenizer(repository: Repository, config: Mapping[str, Any]) -> Tokenizer:
+def find_tokenizer(repository: Repository, read_config: Callable[[], Mapping[str, Any]]) -> Tokenizer:
     """The tokenizer of a repository; it neither pads nor cuts.
 
     Args:
         repository: where the files are.
-        config: the model's config.json.
+        read_config: gives the model's config.json, which most tokenizers do not need.
 
     Raises:
         ModelError: there is none, or it cannot be loaded exactly as the model wants it.
@@ -50,6 +50,7 @@ def find_tokenizer(repository: Repository, config: Mapping[str, Any]) -> Tokeniz
     sizes = repository.sizes
     if TOKENIZER_JSON in sizes:
         return load_tokenizer(read_bytes(repository, TOKENIZER_JSON, MAX_TOKENIZER, keep=True))
+    config = read_config()
     settings = read_json(repository, TOKENIZER_CONFIG) if TOKENIZER_CONFIG in sizes else {}
     if "auto_map" in settings:
         raise ModelError("tokenizer_code", field="model", ref=repository.name)

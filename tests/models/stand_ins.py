@@ -127,7 +127,7 @@ def write_tiny(folder: Path, *, prefix: str = "", **changes: Any) -> dict[str, T
 def write_sparse(folder: Path, shapes: Sequence[tuple[str, tuple[int, ...]]], **changes: Any) -> int:
     """Makes a folder with a safetensors file of true size, all zeros but for its header; gives back its bytes."""
     write_texts(folder, **changes)
-    header: dict[str, Any] = {}
+    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
     at = 0
     for name, shape in shapes:
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, at + 4 * prod(shape)]}
@@ -174,10 +174,11 @@ def bert_shapes(
     return sorted(shapes.items())
 
 
-BERT_BASE = {"hidden_size": 768, "vocab_size": 30522, "max_position_embeddings": 512, "num_hidden_layers": 12}
+BERT_BASE = {
+    "hidden_size": 768, "vocab_size": 30522, "max_position_embeddings": 512, "num_hidden_layers": 12,
+    "num_attention_heads": 12, "intermediate_size": 3072,
+}  # fmt: skip
 BERT_LARGE = {
-    "hidden_size": 1024,
-    "vocab_size": 30522,
-    "max_position_embeddings": 512,
-    "num_hidden_layers": 24,
-}
+    "hidden_size": 1024, "vocab_size": 30522, "max_position_embeddings": 512, "num_hidden_layers": 24,
+    "num_attention_heads": 16, "intermediate_size": 4096,
+}  # fmt: skip

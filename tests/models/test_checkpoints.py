@@ -250,32 +250,32 @@ def test_rows_that_were_not_wanted_for_longest_leave(tmp_path: Path, monkeypatch
     assert moved([2]) > 0
 
 
-HEADERS: dict[str, Callable[[dict[str, dict[str, object]], int], bytes]] = {
-    "overlap": lambda h, n: _json({**h, "b": {**h["a"]}}),
-    "hole": lambda h, n: _json({"a": {**h["a"], "data_offsets": [8, 40]}}),
-    "reversed": lambda h, n: _json({"a": {**h["a"], "data_offsets": [32, 0]}}),
-    "beyond": lambda h, n: _json({"a": {"dtype": "F32", "shape": [9, 4], "data_offsets": [0, 144]}}),
-    "shape": lambda h, n: _json({"a": {**h["a"], "shape": [3, 4]}}),
-    "negative": lambda h, n: _json({"a": {**h["a"], "shape": [-2, -4]}}),
-    "float": lambda h, n: _json({"a": {**h["a"], "shape": [2.0, 4]}}),
-    "huge": lambda h, n: _json({"a": {**h["a"], "shape": [10**18] * 30}}),
-    "dtype": lambda h, n: _json({"a": {**h["a"], "dtype": "F33"}}),
-    "twice": lambda h, n: _json(h)[:-1] + b"," + _json(h)[1:],
-    "list": lambda h, n: b"[]",
-    "deep": lambda h, n: b"[" * 50_000,
-    "not utf-8": lambda h, n: b'{"\xff\xfe":1}',
-    "nothing": lambda h, n: b"",
-}
-
-
 def _json(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
+FINE: dict[str, object] = {"dtype": "F32", "shape": [2, 4], "data_offsets": [0, 32]}
+HEADERS: dict[str, bytes] = {
+    "overlap": _json({"a": FINE, "b": FINE}),
+    "hole": _json({"a": {**FINE, "data_offsets": [8, 40]}}),
+    "reversed": _json({"a": {**FINE, "data_offsets": [32, 0]}}),
+    "beyond": _json({"a": {"dtype": "F32", "shape": [9, 4], "data_offsets": [0, 144]}}),
+    "shape": _json({"a": {**FINE, "shape": [3, 4]}}),
+    "negative": _json({"a": {**FINE, "shape": [-2, -4]}}),
+    "float": _json({"a": {**FINE, "shape": [2.0, 4]}}),
+    "huge": _json({"a": {**FINE, "shape": [10**18] * 30}}),
+    "dtype": _json({"a": {**FINE, "dtype": "F33"}}),
+    "twice": _json({"a": FINE})[:-1] + b"," + _json({"a": FINE})[1:],
+    "list": b"[]",
+    "deep": b"[" * 50_000,
+    "not utf-8": b'{"\xff\xfe":1}',
+    "nothing": b"",
+}
+
+
 @pytest.mark.parametrize("name", HEADERS)
 def test_headers_that_lie(name: str, tmp_path: Path) -> None:
-    header = {"a": {"dtype": "F32", "shape": [2, 4], "data_offsets": [0, 32]}}
-    text = HEADERS[name](header, 32)
+    text = HEADERS[name]
     write_texts(tmp_path)
     (tmp_path / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + bytes(32))
     with pytest.raises(ModelError, match=r"model\.safetensors cannot be read"):

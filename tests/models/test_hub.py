@@ -215,7 +215,7 @@ def test_offline_opens_what_is_cached_and_says_what_is_not(
 
     assert torch.equal(files.tensors.tensor(WORD), truth[WORD])
     assert files.tokenizer(16).encode("dog").tokens == ("[CLS]", "dog", "[SEP]")
-    with pytest.raises(ModelError, match="offline.*org/other"):
+    with pytest.raises(ModelError, match=r"offline.*org/other"):
         open_model("org/other")
     assert hub.log == []
 

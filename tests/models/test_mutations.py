@@ -123,7 +123,8 @@ for seed in range(int(sys.argv[1])):
         refused += 1
         continue
     opened += 1
-    truth = tokenizers.Tokenizer.from_str(json.dumps({**json.loads(mutated), "padding": None, "truncation": None, "decoder": None}))
+    spec = {**json.loads(mutated), "padding": None, "truncation": None, "decoder": None}
+    truth = tokenizers.Tokenizer.from_str(json.dumps(spec))
     truth.enable_truncation(64)
     for text, ours in zip(texts, encoded, strict=True):
         right = truth.encode(text, "the dog")

@@ -51,7 +51,7 @@ def test_tokenizer_json_reads_as_the_library_reads_it_without_padding(tmp_path: 
     plain.no_padding()
     plain.no_truncation()
 
-    ours = find_tokenizer(Folder(tmp_path), config())
+    ours = find_tokenizer(Folder(tmp_path), config)
 
     for text in TEXTS:
         assert ours.encode(text, "the dog").ids == plain.encode(text, "the dog").ids
@@ -72,7 +72,7 @@ def test_vocab_txt_reads_as_transformers_reads_it(tmp_path: Path) -> None:
         write_json(folder / "tokenizer_config.json", settings)
         official = BertTokenizer.from_pretrained(folder)
 
-        ours = find_tokenizer(Folder(folder), config())
+        ours = find_tokenizer(Folder(folder), config)
 
         for text in TEXTS:
             pair = ours.encode(text, "the dog")
@@ -98,7 +98,7 @@ def test_vocab_txt_of_another_kind_is_never_read_as_wordpiece(
     write_json(tmp_path / "tokenizer_config.json", settings)
 
     with pytest.raises(ModelError):
-        find_tokenizer(Folder(tmp_path), config(**model))
+        find_tokenizer(Folder(tmp_path), lambda: config(**model))
 
 
 def test_vocab_txt_without_continuations_is_refused(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_vocab_txt_without_continuations_is_refused(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n▁the\n", encoding="utf-8")
 
     with pytest.raises(ModelError, match="no WordPiece"):
-        find_tokenizer(Folder(tmp_path), config())
+        find_tokenizer(Folder(tmp_path), config)
 
 
 def test_added_tokens_keep_their_ids(tmp_path: Path) -> None:
@@ -116,11 +116,11 @@ def test_added_tokens_keep_their_ids(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("\n".join(VOCAB), encoding="utf-8")
     write_json(tmp_path / "added_tokens.json", {"😃": len(VOCAB)})
 
-    assert find_tokenizer(Folder(tmp_path), config()).encode("dog 😃").ids[2] == len(VOCAB)
+    assert find_tokenizer(Folder(tmp_path), config).encode("dog 😃").ids[2] == len(VOCAB)
 
     write_json(tmp_path / "added_tokens.json", {"😃": 999})
     with pytest.raises(ModelError, match="999"):
-        find_tokenizer(Folder(tmp_path), config())
+        find_tokenizer(Folder(tmp_path), config)
 
 
 def test_other_files_are_read_by_transformers(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_other_files_are_read_by_transformers(tmp_path: Path) -> None:
     write_json(tmp_path / "tokenizer_config.json", {"tokenizer_class": "GPT2Tokenizer", "unk_token": "<unk>"})
     before = set(sys.modules)
 
-    tokenizer = TextTokenizer(find_tokenizer(Folder(tmp_path), {"model_type": "gpt2"}), None)
+    tokenizer = TextTokenizer(find_tokenizer(Folder(tmp_path), lambda: {"model_type": "gpt2"}), None)
 
     assert tokenizer.encode("the dog").tokens == ("the", "Ġdog")
     assert not [name for name in set(sys.modules) - before if name.startswith("transformers_modules")]

@@ -162,7 +162,7 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
         ROBERTA, "longformer", "Longformer", "longformer.modeling_longformer.LongformerEmbeddings", order=_LAST_SEGMENT
     ),
     like(ROBERTA, "luke", "LUKE", "luke.modeling_luke.LukeEmbeddings", order=_LAST_SEGMENT),
-    like(ROBERTA, "lilt", "LiLT", "lilt.modeling_lilt.LiltTextEmbeddings"),
+    like(ROBERTA, "lilt", "LiLT", "lilt.modeling_lilt.LiltTextEmbeddings", defaults={"pad_token_id": 0}),
     like(
         ROBERTA, "ibert", "I-BERT", "ibert.modeling_ibert.IBertEmbeddings",
         refuse_if={"quantized": flag("quant_mode")}, defaults={"quant_mode": False},
@@ -188,7 +188,7 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
     ),
     like(
         ROBERTA, "xlm-roberta-xl", "XLM-RoBERTa-XL",
-        "xlm_roberta_xl.modeling_xlm_roberta_xl.XLMRobertaXLEmbeddings", **_NO_NORM,
+        "xlm_roberta_xl.modeling_xlm_roberta_xl.XLMRobertaXLEmbeddings", **_NO_NORM, defaults={"layer_norm_eps": 1e-5},
     ),
     like(
         ROBERTA, "esm", "ESM", "esm.modeling_esm.EsmEmbeddings", segment=None, norm=("embeddings.layer_norm",),
@@ -205,7 +205,7 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
         },
     ),
     DEBERTA,
-    like(DEBERTA, "deberta-v2", "DeBERTa-v2", "deberta_v2.modeling_deberta_v2.DebertaV2Embeddings"),
+    like(DEBERTA, "deberta-v2", "DeBERTa-v2", "deberta_v2.modeling_deberta_v2.DebertaV2Embeddings", defaults={"hidden_size": 1536}),
     # Narrow tables and a projection
     like(
         ELECTRA, "albert", "ALBERT", "albert.modeling_albert.AlbertModel",
@@ -269,7 +269,7 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
     ),
     like(
         BERT, "gte", "GTE", "gte.modeling_gte.GteEmbeddings", **_ROTARY,
-        only_if={"segment": positive("type_vocab_size")}, defaults={"type_vocab_size": 0},
+        only_if={"segment": positive("type_vocab_size")}, defaults={"type_vocab_size": 1, "pad_token_id": 1},
     ),
     like(
         BERT, "jina_embeddings_v3", "Jina Embeddings v3",
@@ -348,8 +348,8 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
     like(BERT, "blip", "BLIP", "blip.modeling_blip_text.BlipTextEmbeddings", config_at="text_config", **_NO_SEGMENT),
     like(ROBERTA, "altclip", "AltCLIP", "altclip.modeling_altclip.AltRobertaEmbeddings", config_at="text_config", defaults={"layer_norm_eps": 1e-5}),
     like(ROBERTA, "clap", "CLAP", "clap.modeling_clap.ClapTextEmbeddings", config_at="text_config"),
-    like(BERT, "visual_bert", "VisualBERT", "visual_bert.modeling_visual_bert.VisualBertEmbeddings"),
-    like(BERT, "lxmert", "LXMERT", "lxmert.modeling_lxmert.LxmertEmbeddings", order=_LAST_SEGMENT, eps=1e-12),
+    like(BERT, "visual_bert", "VisualBERT", "visual_bert.modeling_visual_bert.VisualBertEmbeddings", defaults={"pad_token_id": 1}),
+    like(BERT, "lxmert", "LXMERT", "lxmert.modeling_lxmert.LxmertEmbeddings", order=_LAST_SEGMENT, eps=1e-12, defaults={"pad_token_id": None}),
     like(BERT, "dpr", "DPR", "bert.modeling_bert.BertEmbeddings"),
     # Extra tables, of which plain text takes row 0
     like(

@@ -26,7 +26,7 @@ T5 = like(
     sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
 )  # fmt: skip
 
-_ROOT: Mapping[str, Any] = {"scale": root("hidden_size"), "defaults": {"hidden_size": 2048}}
+_ROOT: Mapping[str, Any] = {"scale": root("hidden_size"), "defaults": {"hidden_size": 2304}}
 _MULTIPLIED: Mapping[str, Any] = {"scale": number("embedding_multiplier"), "defaults": {"embedding_multiplier": 1.0}}
 _WTE: Mapping[str, Any] = {
     "token": ("wte.weight",), "enters": ("ln_f",), "sizes": {"vocab_size": ("token", 0), "n_embd": ("token", 1)},
@@ -151,11 +151,11 @@ WORD_ROWS: tuple[EmbeddingLayout, ...] = (
     # The word vectors are multiplied
     like(
         WORDS, "embedding_gemma2_text", "EmbeddingGemma2", "embedding_gemma2.modeling_embedding_gemma2.EmbeddingGemma2TextModel",
-        **_ROOT,
+        scale=root("hidden_size"), defaults={"hidden_size": 512},
     ),
     like(
         WORDS, "gemma", "Gemma", "gemma.modeling_gemma.GemmaModel",
-        **_ROOT,
+        scale=root("hidden_size"), defaults={"hidden_size": 3072},
     ),
     like(
         WORDS, "gemma2", "Gemma 2", "gemma2.modeling_gemma2.Gemma2Model",

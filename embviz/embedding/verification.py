@@ -134,9 +134,8 @@ class OfficialInput:
 
     def _shrink(self, official: Any) -> None:
         """The config of a model without layers that has only the given words."""
-        official.num_hidden_layers = 0
-        if isinstance(getattr(official, "attention_window", None), list):
-            official.attention_window = 2  # instead of one a layer
+        if self.layout.official_at != "embeddings":
+            official.num_hidden_layers = 0
         if self._compact is None:
             return
         for key in {self.layout.pad, self.layout.mask_token} - {None}:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import prod
-from threading import Lock
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from embviz.errors import ModelError
-from embviz.models.files import File, size_text
+from embviz.models.files import size_text
+from embviz.models.index import Index, TensorEntry, dtype_name
 from embviz.models.ranges import Piece, read_pieces
-
-MAX_CACHED_ROWS = 8_000_000
-"""Bytes of word rows that an open model keeps, so that a text that is typed on is not asked for again."""
+from embviz.models.row_cache import RowCache
 
 
 class TensorSource(Protocol):
@@ -61,49 +56,6 @@ class TensorSource(Protocol):
         """
 
 
-@dataclass(frozen=True)
-class TensorEntry:
-    """Where a tensor lies.
-
-    Attributes:
-        file: the file that holds it.
-        dtype: None means numbers that cannot be shown (integers, quantised ones).
-        stored: the dtype as the file calls it.
-        shape: its shape.
-        start: the byte of the file where it starts.
-    """
-
-    file: File
-    dtype: torch.dtype | None
-    stored: str
-    shape: tuple[int, ...]
-    start: int
-
-    @property
-    def nbytes(self) -> int:
-        """Its length in bytes."""
-        return prod(self.shape) * (self.dtype.itemsize if self.dtype else 0)
-
-    def piece(self) -> Piece:
-        """All of it."""
-        return Piece(self.file, self.start, self.start + self.nbytes)
-
-    def row(self, index: int) -> Piece:
-        """One row of a table."""
-        size = self.nbytes // self.shape[0]
-        return Piece(self.file, self.start + index * size, self.start + (index + 1) * size)
-
-
-class Index(Protocol):
-    """What is in the weight files of a model."""
-
-    def names(self) -> Collection[str]:
-        """The names of all tensors."""
-
-    def entries(self, names: Collection[str]) -> Mapping[str, TensorEntry]:
-        """Where some of the tensors lie; what has to be read for it is read in one round."""
-
-
 class Checkpoint:
     """The tensors of weight files, read by need.
 
@@ -116,7 +68,7 @@ class Checkpoint:
 
     def __init__(self, index: Index, whole_limit: int | None = None, hard_limit: int | None = None) -> None:
         self._index, self._whole_limit, self._hard_limit = index, whole_limit, hard_limit
-        self._cache = _RowCache(MAX_CACHED_ROWS)
+        self._cache = RowCache()
 
     def __contains__(self, name: object) -> bool:
         return name in self.names()
@@ -238,37 +190,6 @@ class MemoryTensors:
         """Whole tensors, and rows of tables; float32, by name."""
         result = {name: self.tensor(name) for name in tensors}
         return result | {name: self.rows(name, ids) for name, ids in (rows or {}).items()}
-
-
-class _RowCache:
-    """The rows that were wanted last, as bytes, up to a number of bytes."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit, self._size, self._lock = limit, 0, Lock()
-        self._rows: OrderedDict[tuple[str, int], bytes] = OrderedDict()
-
-    def get(self, name: str, ids: Iterable[int]) -> dict[int, bytes]:
-        """Those of the rows that are here."""
-        with self._lock:
-            found = [i for i in set(ids) if (name, i) in self._rows]
-            for i in found:
-                self._rows.move_to_end((name, i))
-            return {i: self._rows[name, i] for i in found}
-
-    def put(self, name: str, rows: Mapping[int, bytes]) -> None:
-        """Keeps rows; those that were not wanted for the longest time leave."""
-        with self._lock:
-            for i, data in rows.items():
-                if (name, i) not in self._rows:
-                    self._rows[name, i] = data
-                    self._size += len(data)
-            while self._size > self._limit:
-                self._size -= len(self._rows.popitem(last=False)[1])
-
-
-def dtype_name(dtype: torch.dtype) -> str:
-    """A dtype in a word: "float16"."""
-    return str(dtype).removeprefix("torch.")
 
 
 def _float_dtype(name: str, entry: TensorEntry) -> torch.dtype:

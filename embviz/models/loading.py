@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from threading import Lock
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Lock
 from weakref import WeakValueDictionary
 
+from embviz.models.limits import OPENING_SECONDS, is_public
 from embviz.models.model import EmbeddingModel, ModelCard
 from embviz.models.sources import BUNDLED, open_model
+from embviz.models.watch import Progress, Watch, watching
 
 __all__ = ["EmbeddingModel", "ModelCard", "load_model"]
 
@@ -21,7 +25,12 @@ _guard = Lock()
 
 
 def load_model(
-    ref: str = BUNDLED, revision: str | None = None, *, allow_download: bool = False
+    ref: str = BUNDLED,
+    revision: str | None = None,
+    *,
+    allow_download: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    cancel: Event | None = None,
 ) -> EmbeddingModel:
     """The model of a reference; the last few stay open.
 
@@ -30,14 +39,19 @@ def load_model(
             `embviz.models.sources.open_model`.
         revision: a branch, tag or commit of the Hub; None means main.
         allow_download: whether a checkpoint that can only be read as a whole may be.
+        progress: told what is read, the bytes so far and the bytes wanted, from whichever thread reads.
+        cancel: set from another thread to stop the opening.
 
     Raises:
-        ModelError: there is no such model, or it cannot be shown exactly.
+        ModelError: there is no such model, it cannot be shown exactly, or opening it took too long.
+        StoppedError: `cancel` was set.
     """
     key = (ref, revision)
     with _guard:
         opening = _opening.setdefault(key, Lock())
-    with opening:  # a second visitor waits for the model instead of loading it again
+    seconds = OPENING_SECONDS if is_public() else None
+    # A second visitor waits for the model instead of loading it again.
+    with watching(progress, cancel, seconds) as watch, _held(opening, watch):
         with _guard:
             if key in _open:
                 _open.move_to_end(key)
@@ -48,3 +62,14 @@ def load_model(
             while len(_open) > MAX_OPEN_MODELS:
                 _open.popitem(last=False)
         return model
+
+
+@contextmanager
+def _held(lock: Lock, watch: Watch) -> Iterator[None]:
+    """Holds a lock, for which a visitor waits no longer than for the opening itself."""
+    while not lock.acquire(timeout=0.1):
+        watch.check()
+    try:
+        yield
+    finally:
+        lock.release()

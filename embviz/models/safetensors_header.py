@@ -19,8 +19,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 
 from embviz.errors import ModelError
-from embviz.models.checkpoint import TensorEntry, dtype_name
 from embviz.models.files import File, KnownStart
+from embviz.models.index import TensorEntry, dtype_name
 
 MAX_HEADER = 25_000_000
 FIRST_READ = 65_536

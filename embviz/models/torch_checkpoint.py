@@ -12,7 +12,7 @@ import struct
 import zipfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -20,13 +20,13 @@ import torch
 from torch import Tensor
 
 from embviz.errors import ModelError
-from embviz.models.checkpoint import MemoryTensors, TensorEntry, dtype_name
+from embviz.models.blocks import BLOCK, Blocks
+from embviz.models.checkpoint import MemoryTensors
 from embviz.models.files import File, KnownStart, size_text
+from embviz.models.index import TensorEntry, dtype_name
 from embviz.models.ranges import Piece, read_pieces
-from embviz.models.safetensors_header import DTYPES, GIT_LFS, MAX_HEADER
-from embviz.models.watch import in_parallel
+from embviz.models.safetensors_header import DTYPES, GIT_LFS
 
-_BLOCK = 65_536
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 """Signature, and the lengths of the name and of the extra field (PKZIP APPNOTE 4.3.7)."""
 
@@ -40,7 +40,7 @@ def read_start(file: File) -> KnownStart:
         ModelError: it is a pointer of Git LFS, or cannot be read.
     """
     try:
-        known = KnownStart(file, file.read(0, min(_BLOCK, file.size)))
+        known = KnownStart(file, file.read(0, min(BLOCK, file.size)))
     except OSError as error:
         raise ModelError("checkpoint", field="model", file=file.name, reason=error) from error
     if known.start.startswith(GIT_LFS):
@@ -136,7 +136,7 @@ class _RefusedError(Exception):
 
 def _read_directory(file: File) -> dict[str, _Record]:
     """The tensors of a zip file by name."""
-    blocks = _Blocks(file)
+    blocks = Blocks(file)
     with zipfile.ZipFile(blocks) as archive:
         infos = archive.infolist()
         pickles = [info for info in infos if info.filename.endswith("/data.pkl")]
@@ -194,49 +194,6 @@ def _record(tensor: Tensor, at: Mapping[int, zipfile.ZipInfo]) -> _Record:
     if start + prod(tensor.shape) * tensor.dtype.itemsize > record.file_size:
         raise ValueError("a tensor is larger than its record")
     return _Record(record, tensor.dtype, tensor.is_contiguous(), tuple(tensor.shape), start)
-
-
-class _Blocks(io.RawIOBase):
-    """A file for zipfile: its two ends are fetched at once, other blocks by need, a few megabytes at most."""
-
-    def __init__(self, file: File) -> None:
-        self.file, self.at, self.fetched = file, 0, 0
-        last = max(0, (file.size - 1) // _BLOCK)
-        ends = sorted({0, max(0, last - 1), last})
-        self.blocks = dict(zip(ends, in_parallel([partial(self._fetch, end) for end in ends]), strict=True))
-
-    def _fetch(self, block: int) -> bytes:
-        data = self.file.read(block * _BLOCK, min((block + 1) * _BLOCK, self.file.size))
-        self.fetched += len(data)
-        if self.fetched > MAX_HEADER:
-            raise ValueError("its directory is too large")
-        return data
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self.at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self.at, io.SEEK_END: self.file.size}[whence]
-        if self.at < 0:
-            raise OSError("it ends too early")
-        return self.at
-
-    def tell(self) -> int:
-        return self.at
-
-    def readinto(self, buffer: Any) -> int:
-        if self.at >= self.file.size:
-            return 0
-        block, skip = divmod(self.at, _BLOCK)
-        if block not in self.blocks:
-            self.blocks[block] = self._fetch(block)
-        data = self.blocks[block][skip : skip + len(buffer)]
-        buffer[: len(data)] = data
-        self.at += len(data)
-        return len(data)
 
 
 def load_all(file: File, *, allow_download: bool, limit: int | None) -> MemoryTensors:

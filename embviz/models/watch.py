@@ -45,6 +45,7 @@ class Watch:
             the reading.
         cancel: set from outside to stop the reading.
         seconds: the longest that it may take; None means for ever.
+        outer: the watch of a reading that this one is a part of; it is told everything too, and may stop it.
     """
 
     def __init__(
@@ -52,8 +53,9 @@ class Watch:
         progress: Callable[[Progress], None] | None = None,
         cancel: Event | None = None,
         seconds: float | None = None,
+        outer: Watch | None = None,
     ) -> None:
-        self._progress, self._cancel, self._seconds = progress, cancel, seconds
+        self._progress, self._cancel, self._seconds, self._outer = progress, cancel, seconds, outer
         self._deadline = None if seconds is None else time.monotonic() + seconds
         self._lock = Lock()
         self.done = self.total = 0
@@ -61,12 +63,15 @@ class Watch:
     @property
     def stoppable(self) -> bool:
         """Whether it may end before the reading does."""
-        return self._cancel is not None or self._deadline is not None
+        limited = self._cancel is not None or self._deadline is not None
+        return limited or (self._outer is not None and self._outer.stoppable)
 
     def expect(self, count: int) -> None:
         """Says that `count` more bytes are wanted."""
         with self._lock:
             self.total += count
+        if self._outer is not None:
+            self._outer.expect(count)
 
     def received(self, what: str, count: int) -> None:
         """Says that `count` bytes of the file `what` have arrived.
@@ -81,6 +86,8 @@ class Watch:
             self.total = max(self.total, self.done)
             if self._progress is not None:
                 self._progress(Progress(what, self.done, self.total))
+        if self._outer is not None:
+            self._outer.received(what, count)
 
     def check(self) -> None:
         """Raises if the reading has to stop.
@@ -93,6 +100,8 @@ class Watch:
             raise StoppedError("cancelled", field="model")
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise ModelError("too_slow", field="model", seconds=f"{self._seconds:g}")
+        if self._outer is not None:
+            self._outer.check()
 
 
 _current: ContextVar[Watch] = ContextVar("watch")
@@ -109,8 +118,11 @@ def watching(
     cancel: Event | None = None,
     seconds: float | None = None,
 ) -> Iterator[Watch]:
-    """All reads within this block report to one watch; the arguments are those of `Watch`."""
-    watch = Watch(progress, cancel, seconds)
+    """All reads within this block report to one watch, and to those of the blocks around it.
+
+    The arguments are those of `Watch`.
+    """
+    watch = Watch(progress, cancel, seconds, outer=_current.get(None))
     token = _current.set(watch)
     try:
         yield watch

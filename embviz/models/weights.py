@@ -7,7 +7,8 @@ from collections.abc import Collection, Mapping
 from functools import partial
 
 from embviz.errors import ModelError
-from embviz.models.checkpoint import Checkpoint, Index, TensorEntry, TensorSource
+from embviz.models.checkpoint import Checkpoint, TensorSource
+from embviz.models.index import Index, TensorEntry
 from embviz.models.repository import MAX_INDEX, Repository, read_json
 from embviz.models.safetensors_header import SafetensorsIndex
 from embviz.models.torch_checkpoint import TorchIndex, is_zip, load_all, read_start

@@ -230,9 +230,9 @@ def test_near_pieces_share_a_read_and_far_ones_do_not(tmp_path: Path) -> None:
 
 
 def test_rows_that_were_not_wanted_for_longest_leave(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from embviz.models import checkpoint
+    from embviz.models import row_cache
 
-    monkeypatch.setattr(checkpoint, "MAX_CACHED_ROWS", 3 * 32)  # three rows of eight float32
+    monkeypatch.setattr(row_cache, "MAX_CACHED_ROWS", 3 * 32)  # three rows of eight float32
     truth = write_tiny(tmp_path)
     source = Checkpoint(SafetensorsIndex(LocalFile(tmp_path / "model.safetensors")))
 

@@ -182,7 +182,7 @@ class Decomposition:
     @cached_property
     def finite(self) -> NDArray[np.bool_]:
         """Which tokens have a sum of numbers only, `(seq_len,)`; a checkpoint may hold NaN."""
-        numbers: NDArray[np.bool_] = np.isfinite(self.summed).all(axis=1)
+        numbers: NDArray[np.bool_] = np.isfinite(self.summed).all(axis=1)  # type: ignore[assignment]
         return numbers
 
     @cached_property

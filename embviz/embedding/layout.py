@@ -246,7 +246,9 @@ class EmbeddingLayout:
             position_rule=self.position_rule,
             first_position=first if "position" in roles else 0,
             scale=self.scale(settings),
-            mask_token_id=settings[self.mask_token] if self.mask_token and self._is_on("mask_token", settings) else None,
+            mask_token_id=settings[self.mask_token]
+            if self.mask_token and self._is_on("mask_token", settings)
+            else None,
             trigram=self.trigram,
             projected=self.projects if "before_weight" in roles else (),
             projected_bias="before_bias" in roles,

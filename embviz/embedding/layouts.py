@@ -15,7 +15,6 @@ from embviz.embedding.layout_tools import differ, flag, like, never, positive, r
 from embviz.embedding.layouts_words import WORD_ROWS, WORDS
 from embviz.errors import ModelError
 
-
 BERT = EmbeddingLayout(
     model_type="bert",
     name="BERT",
@@ -124,7 +123,11 @@ CLIP = EmbeddingLayout(
     token=("embeddings.token_embedding.weight",),
     position="embeddings.position_embedding.weight",
     reasons={"segment": "no_table", "normalized": "each_block"},
-    sizes={"vocab_size": ("token", 0), "hidden_size": ("token", 1), "max_position_embeddings": ("position", 0)},
+    sizes={
+        "vocab_size": ("token", 0),
+        "hidden_size": ("token", 1),
+        "max_position_embeddings": ("position", 0),
+    },
 )
 
 _NO_SEGMENT: Mapping[str, Any] = {"segment": None, "reasons": {"segment": "no_table"}}
@@ -147,7 +150,10 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
         BERT, "big_bird", "BigBird", "big_bird.modeling_big_bird.BigBirdEmbeddings",
         scale=root("hidden_size", "rescale_embeddings"), defaults={"rescale_embeddings": False, "hidden_size": 768},
     ),
-    like(BERT, "squeezebert", "SqueezeBERT", "squeezebert.modeling_squeezebert.SqueezeBertEmbeddings", order=_LAST_SEGMENT),
+    like(
+        BERT, "squeezebert", "SqueezeBERT", "squeezebert.modeling_squeezebert.SqueezeBertEmbeddings",
+        order=_LAST_SEGMENT,
+    ),
     like(BERT, "bros", "BROS", "bros.modeling_bros.BrosTextEmbeddings"),
     ROBERTA,
     like(ROBERTA, "xlm-roberta", "XLM-RoBERTa", "xlm_roberta.modeling_xlm_roberta.XLMRobertaEmbeddings"),
@@ -172,7 +178,10 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
         defaults={"layer_norm_eps": 1e-5, "pad_token_id": 1},
     ),
     like(SHIFTED, "yoso", "YOSO", "yoso.modeling_yoso.YosoEmbeddings", defaults={"pad_token_id": 1}),
-    like(SHIFTED, "mra", "MRA", "mra.modeling_mra.MraEmbeddings", defaults={"layer_norm_eps": 1e-5, "pad_token_id": 1}),
+    like(
+        SHIFTED, "mra", "MRA", "mra.modeling_mra.MraEmbeddings",
+        defaults={"layer_norm_eps": 1e-5, "pad_token_id": 1},
+    ),
     # A term is missing
     like(
         BERT, "distilbert", "DistilBERT", "distilbert.modeling_distilbert.Embeddings", **_NO_SEGMENT, eps=1e-12,
@@ -184,7 +193,8 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
         "bert_generation.modeling_bert_generation.BertGenerationEmbeddings", **_NO_SEGMENT,
     ),
     like(
-        BERT, "megatron-bert", "Megatron-BERT", "megatron_bert.modeling_megatron_bert.MegatronBertEmbeddings", **_NO_NORM
+        BERT, "megatron-bert", "Megatron-BERT",
+        "megatron_bert.modeling_megatron_bert.MegatronBertEmbeddings", **_NO_NORM
     ),
     like(
         ROBERTA, "xlm-roberta-xl", "XLM-RoBERTa-XL",
@@ -205,15 +215,24 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
         },
     ),
     DEBERTA,
-    like(DEBERTA, "deberta-v2", "DeBERTa-v2", "deberta_v2.modeling_deberta_v2.DebertaV2Embeddings", defaults={"hidden_size": 1536}),
+    like(
+        DEBERTA, "deberta-v2", "DeBERTa-v2", "deberta_v2.modeling_deberta_v2.DebertaV2Embeddings",
+        defaults={"hidden_size": 1536},
+    ),
     # Narrow tables and a projection
     like(
         ELECTRA, "albert", "ALBERT", "albert.modeling_albert.AlbertModel",
         after="encoder.embedding_hidden_mapping_in", only_if={}, defaults={"hidden_size": 4096},
     ),
     ELECTRA,
-    like(ELECTRA, "convbert", "ConvBERT", "convbert.modeling_convbert.ConvBertModel", order=_LAST_SEGMENT, defaults={"embedding_size": 768, "hidden_size": 768, "pad_token_id": 1}),
-    like(ELECTRA, "roformer", "RoFormer", "roformer.modeling_roformer.RoFormerModel", **_ROTARY, defaults={"embedding_size": None, "hidden_size": 768}),
+    like(
+        ELECTRA, "convbert", "ConvBERT", "convbert.modeling_convbert.ConvBertModel",
+        order=_LAST_SEGMENT, defaults={"embedding_size": 768, "hidden_size": 768, "pad_token_id": 1},
+    ),
+    like(
+        ELECTRA, "roformer", "RoFormer", "roformer.modeling_roformer.RoFormerModel",
+        **_ROTARY, defaults={"embedding_size": None, "hidden_size": 768},
+    ),
     like(
         ELECTRA, "rembert", "RemBERT", "rembert.modeling_rembert.RemBertModel",
         after="encoder.embedding_hidden_mapping_in", only_if={}, defaults={"hidden_size": 1152},
@@ -305,7 +324,10 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
         defaults={"scale_embedding": True, "hidden_size": 1024},
         sizes={"vocab_size": ("token", 0), "hidden_size": ("token", 1), "max_position_embeddings": ("position", 0)},
     ),
-    like(BART, "plbart", "PLBART", "plbart.modeling_plbart.PLBartEncoder", defaults={"scale_embedding": True, "d_model": 768}),
+    like(
+        BART, "plbart", "PLBART", "plbart.modeling_plbart.PLBartEncoder",
+        defaults={"scale_embedding": True, "d_model": 768},
+    ),
     like(BART, "mvp", "MVP", "mvp.modeling_mvp.MvpEncoder"),
     like(
         BART, "led", "LED", "led.modeling_led.LEDEncoder", first_position=0, extra_positions=0,
@@ -313,7 +335,8 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
         sizes={"vocab_size": ("token", 0), "d_model": ("token", 1), "max_encoder_position_embeddings": ("position", 0)},
     ),
     like(
-        BART, "blenderbot-small", "Blenderbot small", "blenderbot_small.modeling_blenderbot_small.BlenderbotSmallEncoder",
+        BART, "blenderbot-small", "Blenderbot small",
+        "blenderbot_small.modeling_blenderbot_small.BlenderbotSmallEncoder",
         first_position=0, extra_positions=0, defaults={"d_model": 512},
     ),
     like(
@@ -345,11 +368,23 @@ _ROWS: tuple[EmbeddingLayout, ...] = (
         config_at="text_config",
     ),
     like(BERT, "flava", "FLAVA", "flava.modeling_flava.FlavaTextEmbeddings", config_at="text_config"),
-    like(BERT, "blip", "BLIP", "blip.modeling_blip_text.BlipTextEmbeddings", config_at="text_config", **_NO_SEGMENT),
-    like(ROBERTA, "altclip", "AltCLIP", "altclip.modeling_altclip.AltRobertaEmbeddings", config_at="text_config", defaults={"layer_norm_eps": 1e-5}),
+    like(
+        BERT, "blip", "BLIP", "blip.modeling_blip_text.BlipTextEmbeddings",
+        config_at="text_config", **_NO_SEGMENT,
+    ),
+    like(
+        ROBERTA, "altclip", "AltCLIP", "altclip.modeling_altclip.AltRobertaEmbeddings",
+        config_at="text_config", defaults={"layer_norm_eps": 1e-5},
+    ),
     like(ROBERTA, "clap", "CLAP", "clap.modeling_clap.ClapTextEmbeddings", config_at="text_config"),
-    like(BERT, "visual_bert", "VisualBERT", "visual_bert.modeling_visual_bert.VisualBertEmbeddings", defaults={"pad_token_id": 1}),
-    like(BERT, "lxmert", "LXMERT", "lxmert.modeling_lxmert.LxmertEmbeddings", order=_LAST_SEGMENT, eps=1e-12, defaults={"pad_token_id": None}),
+    like(
+        BERT, "visual_bert", "VisualBERT", "visual_bert.modeling_visual_bert.VisualBertEmbeddings",
+        defaults={"pad_token_id": 1},
+    ),
+    like(
+        BERT, "lxmert", "LXMERT", "lxmert.modeling_lxmert.LxmertEmbeddings",
+        order=_LAST_SEGMENT, eps=1e-12, defaults={"pad_token_id": None},
+    ),
     like(BERT, "dpr", "DPR", "bert.modeling_bert.BertEmbeddings"),
     # Extra tables, of which plain text takes row 0
     like(

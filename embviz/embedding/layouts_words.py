@@ -27,7 +27,10 @@ T5 = like(
 )  # fmt: skip
 
 _ROOT: Mapping[str, Any] = {"scale": root("hidden_size"), "defaults": {"hidden_size": 2304}}
-_MULTIPLIED: Mapping[str, Any] = {"scale": number("embedding_multiplier"), "defaults": {"embedding_multiplier": 1.0}}
+_MULTIPLIED: Mapping[str, Any] = {
+    "scale": number("embedding_multiplier"),
+    "defaults": {"embedding_multiplier": 1.0},
+}
 _WTE: Mapping[str, Any] = {
     "token": ("wte.weight",), "enters": ("ln_f",), "sizes": {"vocab_size": ("token", 0), "n_embd": ("token", 1)},
 }  # fmt: skip
@@ -117,7 +120,10 @@ WORD_ROWS: tuple[EmbeddingLayout, ...] = (
     like(WORDS, "ultrabert", "Ultrabert", "ultrabert.modeling_ultrabert.UltrabertModel"),
     # The norm at the end has another name
     like(WORDS, "lfm2", "LFM2", "lfm2.modeling_lfm2.Lfm2Model", enters=("embedding_norm",)),
-    like(WORDS, "persimmon", "Persimmon", "persimmon.modeling_persimmon.PersimmonModel", enters=("final_layernorm",)),
+    like(
+        WORDS, "persimmon", "Persimmon", "persimmon.modeling_persimmon.PersimmonModel",
+        enters=("final_layernorm",),
+    ),
     like(WORDS, "phi", "Phi", "phi.modeling_phi.PhiModel", enters=("final_layernorm",)),
     # The word table has another name
     like(WORDS, "gpt_neox", "GPT-NeoX", "gpt_neox.modeling_gpt_neox.GPTNeoXModel", **_EMBED_IN),
@@ -150,7 +156,8 @@ WORD_ROWS: tuple[EmbeddingLayout, ...] = (
     ),
     # The word vectors are multiplied
     like(
-        WORDS, "embedding_gemma2_text", "EmbeddingGemma2", "embedding_gemma2.modeling_embedding_gemma2.EmbeddingGemma2TextModel",
+        WORDS, "embedding_gemma2_text", "EmbeddingGemma2",
+        "embedding_gemma2.modeling_embedding_gemma2.EmbeddingGemma2TextModel",
         scale=root("hidden_size"), defaults={"hidden_size": 512},
     ),
     like(
@@ -190,7 +197,8 @@ WORD_ROWS: tuple[EmbeddingLayout, ...] = (
         **_MULTIPLIED,
     ),
     like(
-        WORDS, "granitemoeshared", "GraniteMoeShared", "granitemoeshared.modeling_granitemoeshared.GraniteMoeSharedModel",
+        WORDS, "granitemoeshared", "GraniteMoeShared",
+        "granitemoeshared.modeling_granitemoeshared.GraniteMoeSharedModel",
         **_MULTIPLIED,
     ),
     like(

@@ -39,7 +39,9 @@ def variance_shares(decomposition: Decomposition) -> dict[str, float]:
     dimensions. `cross` is the sum of the covariance terms; it can be negative. All NaN for a single token.
     Tokens whose vectors are no numbers are left out.
     """
-    return _shares({name: rows - rows.mean(axis=0) for name, rows in _finite_rows(decomposition).items() if len(rows)})
+    return _shares(
+        {name: rows - rows.mean(axis=0) for name, rows in _finite_rows(decomposition).items() if len(rows)}
+    )
 
 
 def energy_shares(decomposition: Decomposition) -> dict[str, float]:

@@ -78,7 +78,9 @@ class InputEmbeddings(nn.Module):
         self.terms = terms = config if isinstance(config, InputTerms) else InputTerms.of_bert(config)
         size, positions = terms.embedding_size, terms.max_position_embeddings
         wide = terms.word_size * 3 if terms.trigram else terms.word_size
-        widths = {part: terms.word_size if part in terms.projected else size for part in ("position", "segment")}
+        widths = {
+            part: terms.word_size if part in terms.projected else size for part in ("position", "segment")
+        }
         self.word_embeddings = (
             nn.Embedding(terms.vocab_size, terms.word_size, padding_idx=terms.pad_token_id)
             if terms.vocab_size
@@ -98,7 +100,7 @@ class InputEmbeddings(nn.Module):
         self.register_buffer("position_ids", torch.arange(positions).expand((1, -1)), persistent=False)
         self.register_buffer("token_type_ids", torch.zeros((1, 1), dtype=torch.long), persistent=False)
 
-    def forward(  # noqa: PLR0913  # the official arguments
+    def forward(  # noqa: PLR0913, PLR0917  # the official arguments
         self,
         input_ids: Tensor | None = None,
         token_type_ids: Tensor | None = None,
@@ -189,7 +191,7 @@ class InputEmbeddings(nn.Module):
         if terms.max_length is not None and length > terms.max_length:
             raise InputError("positions", length=length, limit=terms.max_length)
         if terms.position_rule == "skip_padding" and not count_all:
-            real = input_ids.ne(terms.pad_token_id).long()
+            real = input_ids.ne(terms.first_position - 1).long()
             return (real.cumsum(1) + past_key_values_length) * real + terms.first_position - 1
         if terms.position_rule == "skip_mask" and attention_mask is not None:
             real = attention_mask.long()

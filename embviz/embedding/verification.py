@@ -69,21 +69,23 @@ class OfficialInput:
         """
         with _as_not_checked():
             official = self.run(
-                decomposition.input_ids[None], decomposition.token_type_ids[None], decomposition.position_ids[None]
+                decomposition.input_ids[None],
+                decomposition.token_type_ids[None],
+                decomposition.position_ids[None],
             )[0].numpy()
         ours = decomposition.output
         equal = (official == ours) | (np.isnan(official) & np.isnan(ours))
         return float(np.where(equal, 0.0, np.abs(official - ours)).max())
 
     @torch.inference_mode()
-    def run(
-        self, input_ids: np.ndarray, token_type_ids: np.ndarray, position_ids: np.ndarray
-    ) -> Tensor:
+    def run(self, input_ids: np.ndarray, token_type_ids: np.ndarray, position_ids: np.ndarray) -> Tensor:
         """What enters the encoder, `(batch, seq_len, hidden_size)`, of ids `(batch, seq_len)`."""
         arguments = self._arguments(input_ids, token_type_ids, position_ids)
         captured: list[Tensor] = []
         entered = [part for name in self.layout.enters if (part := _submodule(self.module, name)) is not None]
-        hooks = [part.register_forward_pre_hook(lambda _, given: captured.append(given[0])) for part in entered[:1]]
+        hooks = [
+            part.register_forward_pre_hook(lambda _, given: captured.append(given[0])) for part in entered[:1]
+        ]
         try:
             result = self.module(**arguments)
         finally:
@@ -93,7 +95,9 @@ class OfficialInput:
             return captured[0]
         return result if isinstance(result, Tensor) else result[0]
 
-    def _arguments(self, input_ids: np.ndarray, token_type_ids: np.ndarray, position_ids: np.ndarray) -> dict[str, Any]:
+    def _arguments(
+        self, input_ids: np.ndarray, token_type_ids: np.ndarray, position_ids: np.ndarray
+    ) -> dict[str, Any]:
         """The official arguments; both kinds of ids are always given where the class takes them."""
         accepted = signature(self.module.forward).parameters
         compact = self._compact
@@ -150,11 +154,13 @@ class OfficialInput:
         at = f"{self.layout.official_at}." if self.layout.official_at else ""
         for role, tensor in tensors.items():
             name = next(name for name in names[role] if name.startswith(at))
-            target = parameters[name.removeprefix(at)]
+            target: Tensor = parameters[name.removeprefix(at)]
             if role == "token" or role.startswith("constant_"):
                 target = target[: len(tensor)]
             if target.shape != tensor.shape:
-                raise NotCheckedError(f"{name} has the shape {list(tensor.shape)}, {self.name} {list(target.shape)}")
+                raise NotCheckedError(
+                    f"{name} has the shape {list(tensor.shape)}, {self.name} {list(target.shape)}"
+                )
             target.copy_(tensor)
 
 
@@ -171,7 +177,7 @@ def _as_not_checked() -> Iterator[None]:
 
 
 def _special_float(entry: dict[str, Any]) -> Any:
-    """transformers writes infinity as `{"__float__": "Infinity"}`, since JSON has none."""
+    """Transformers writes infinity as `{"__float__": "Infinity"}`, since JSON has none."""
     return float(entry["__float__"]) if entry.keys() == {"__float__"} else entry
 
 

@@ -75,7 +75,12 @@ def strip_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
     if not finite.any():
         return text("caption.heatmap_none", language)
     lengths = [
-        text("caption.strip_part", language, part=text(f"part.{name}", language), length=float(values[finite].mean()))
+        text(
+            "caption.strip_part",
+            language,
+            part=text(f"part.{name}", language),
+            length=float(values[finite].mean()),
+        )
         for name, values in analysis.metrics.norms.items()
     ]
     return text("caption.strip", language, lengths=", ".join(lengths))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from embviz.embedding.decomposition import EncodedText, Floats, Note
 from embviz.embedding.layout import Config, EmbeddingLayout
 from embviz.embedding.module import InputEmbeddings
 
-Values = dict[str, object]
+Values = Mapping[str, object]
 
 
 def model_notes(
@@ -24,41 +24,45 @@ def model_notes(
         module: its input layer.
         names: its tensors by role.
     """
-    terms, facts = module.terms, list[tuple[str, Values]]()
+    facts = [*_table_facts(config, module), *_step_facts(module, names)]
+    return tuple(Note(key, {"name": layout.name, **values}, about="model") for key, values in facts)
+
+
+def _table_facts(config: Config, module: InputEmbeddings) -> Iterator[tuple[str, Values]]:
+    """What is unusual about the tables."""
+    terms = module.terms
     if (segments := module.token_type_embeddings) is not None:
         zero = not segments.weight.any()
         if terms.type_vocab_size == 1:
-            facts.append(("one_segment_zero" if zero else "one_segment", {}))
+            yield "one_segment_zero" if zero else "one_segment", {}
         elif zero:
-            facts.append(("zero_segments", {"rows": terms.type_vocab_size}))
+            yield "zero_segments", {"rows": terms.type_vocab_size}
     if terms.first_position:
         key = "skip_padding" if terms.position_rule == "skip_padding" else "first_position"
-        facts.append((key, {"first": terms.first_position, "limit": terms.max_length}))
+        yield key, {"first": terms.first_position, "limit": terms.max_length}
     if terms.max_position_embeddings and str(config.get("position_embedding_type")).startswith("relative"):
-        facts.append(("relative_as_absolute", {"found": config["position_embedding_type"]}))
+        yield "relative_as_absolute", {"found": config["position_embedding_type"]}
+
+
+def _step_facts(module: InputEmbeddings, names: Mapping[str, str]) -> Iterator[tuple[str, Values]]:
+    """What is done besides the look-ups and the sum."""
+    terms = module.terms
     if terms.scale != 1:
-        facts.append(("scaled_words", {"scale": terms.scale}))
+        yield "scaled_words", {"scale": terms.scale}
     if terms.mask_token_id is not None:
-        facts.append(("token_dropout", {}))
-    if terms.trigram:
-        facts.append(("trigram", {"tensor": names["before_weight"], "width": terms.word_size}))
-    elif terms.projected:
-        parts = "token" if len(terms.projected) == 1 else "parts"
-        facts.append(
-            (
-                f"projected_{parts}",
-                {"tensor": names["before_weight"], "width": terms.word_size, "size": terms.embedding_size},
-            )
-        )
+        yield "token_dropout", {}
+    if terms.projected:
+        kind = "projected_token" if len(terms.projected) == 1 else "projected_parts"
+        sizes = {"width": terms.word_size, "size": terms.embedding_size}
+        yield "trigram" if terms.trigram else kind, {"tensor": names["before_weight"], **sizes}
     if terms.constants:
         tables = sorted({names[role] for role in names if role.startswith("constant_")})
-        facts.append(("constant", {"tables": ", ".join(tables)}))
+        yield "constant", {"tables": ", ".join(tables)}
     if terms.norm == "affine":
-        facts.append(("affine", {}))
+        yield "affine", {}
     if terms.projection:
         sizes = {"width": terms.embedding_size, "size": terms.hidden_size}
-        facts.append(("projection", {"tensor": names["after_weight"], **sizes}))
-    return tuple(Note(key, {"name": layout.name, **values}, about="model") for key, values in facts)
+        yield "projection", {"tensor": names["after_weight"], **sizes}
 
 
 def vector_notes(encoded: EncodedText, summed: Floats) -> tuple[Note, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from embviz.embedding.decomposition import Decomposition, EncodedText, Floats, Ids, LayerNormStep
 from embviz.embedding.layout import EmbeddingLayout, InputTerms
@@ -163,7 +163,9 @@ class EmbeddingModel:
             summed=summed,
             normalized=None if parts.normalized is None else _numpy(parts.normalized[0]),
             output=_numpy(parts.output[0]),
-            layer_norm=None if parts.normalized is None else self._step(parts.summed[0]),
+            layer_norm=None
+            if self.module.LayerNorm is None
+            else self._step(self.module.LayerNorm, parts.summed[0]),
             tensors=self.names,
             absent=self.absent,
             check=_cannot_check if factors else self._check,
@@ -229,9 +231,9 @@ class EmbeddingModel:
             _check_ids("token_type_ids", token_type_ids, rows)
         return token_type_ids
 
-    def _step(self, summed: Tensor) -> LayerNormStep:
+    def _step(self, norm: nn.LayerNorm, summed: Tensor) -> LayerNormStep:
         """The operands of the LayerNorm of a sum, `(seq_len, embedding_size)`."""
-        norm, centred = self.module.LayerNorm, self.module.terms.norm == "layer_norm"
+        centred = self.module.terms.norm == "layer_norm"
         variance, mean = torch.var_mean(summed, dim=-1, correction=0)
         weight, bias = norm.weight.float(), norm.bias
         return LayerNormStep(
@@ -260,15 +262,11 @@ class EmbeddingModel:
         )
         if not factors:
             return parts
-        token, segment, position = (
+        segment, position = (
             None if vectors is None else vectors * factors.get(name, 1.0)
-            for name, vectors in (
-                ("token", parts.token),
-                ("segment", parts.segment),
-                ("position", parts.position),
-            )
+            for name, vectors in (("segment", parts.segment), ("position", parts.position))
         )
-        return self.module.combine(token, segment, position)
+        return self.module.combine(parts.token * factors.get("token", 1.0), segment, position)
 
     def _check(self, decomposition: Decomposition) -> tuple[float | None, str]:
         ids = sorted(set(decomposition.input_ids.tolist()))
@@ -311,7 +309,7 @@ def _build_module(terms: InputTerms, names: Mapping[str, str], tensors: TensorSo
     held = {role: name for role, name in names.items() if role in MODULE_NAMES}
     constants = [name for role, name in names.items() if role.startswith("constant_")]
     check_shapes(module, {MODULE_NAMES[role]: name for role, name in held.items()}, constants, tensors)
-    read = tensors.read(held.values(), dict.fromkeys(constants, [0]))
+    read = tensors.read(held.values(), {name: [0] for name in constants})
     state = {MODULE_NAMES[role]: read[name] for role, name in held.items()}
     if constants:
         state["constant"] = torch.stack([read[name][0] for name in constants])

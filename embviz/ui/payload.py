@@ -46,7 +46,11 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
             "stop": stop,
             "tokens": _tokens(d),
             "width": d.summed.shape[1],
-            "parts": {name: _part(d, name, start, stop) for name in PARTS if name in d.absent or d.part(name) is not None},
+            "parts": {
+                name: _part(d, name, start, stop)
+                for name in PARTS
+                if name in d.absent or d.part(name) is not None
+            },
             "mean": None if step is None else _base64(step.mean[start:stop]),
             "std": None if step is None else _base64(step.std[start:stop]),
             "eps": None if step is None else step.eps,

@@ -42,7 +42,13 @@ DECODER: Mapping[str, Any] = {
     "num_experts_per_tok": 1, "moe_intermediate_size": 8, "bos_token_id": 0, "eos_token_id": 2,
 }  # fmt: skip
 
-TEXT: Mapping[str, Any] = {**BASE, "bos_token_id": 0, "eos_token_id": 2, "projection_dim": WIDTH, "project_dim": WIDTH}
+TEXT: Mapping[str, Any] = {
+    **BASE,
+    "bos_token_id": 0,
+    "eos_token_id": 2,
+    "projection_dim": WIDTH,
+    "project_dim": WIDTH,
+}
 SIGHT = {
     "hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 24,
     "image_size": 32, "patch_size": 16,
@@ -81,7 +87,12 @@ CONFIGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "nystromformer": [base(num_landmarks=6, segment_means_seq_len=6)],
     "yoso": [base(type_vocab_size=2)],
     "mra": [base(type_vocab_size=2)],
-    "squeezebert": [base(embedding_size=WIDTH, q_groups=1, k_groups=1, v_groups=1, post_attention_groups=1, intermediate_groups=1, output_groups=1)],
+    "squeezebert": [
+        base(
+            embedding_size=WIDTH, q_groups=1, k_groups=1, v_groups=1, post_attention_groups=1,
+            intermediate_groups=1, output_groups=1,
+        ),
+    ],
     "bros": [base(hidden_size=64)],
     # B. A term is missing
     "distilbert": [
@@ -99,7 +110,10 @@ CONFIGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         base(mask_token_id=5, token_dropout=True, emb_layer_norm_before=False, position_embedding_type="absolute"),
     ],
     "deberta": [DEBERTA_RELEASED, DEBERTA_WHOLE],
-    "deberta-v2": [{**kind, "position_buckets": 8, "norm_rel_ebd": "layer_norm", "share_att_key": True} for kind in (DEBERTA_RELEASED, DEBERTA_WHOLE)],
+    "deberta-v2": [
+        {**kind, "position_buckets": 8, "norm_rel_ebd": "layer_norm", "share_att_key": True}
+        for kind in (DEBERTA_RELEASED, DEBERTA_WHOLE)
+    ],
     # C. Narrow tables and a projection
     "albert": [base(**NARROW, num_hidden_groups=1)],
     "electra": [base(**NARROW), base(embedding_size=WIDTH)],
@@ -107,28 +121,61 @@ CONFIGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "roformer": [base(**NARROW), base(embedding_size=WIDTH)],
     "rembert": [base(input_embedding_size=8)],
     "fnet": [base(num_attention_heads=..., type_vocab_size=4)],
-    "mobilebert": [base(**NARROW, intra_bottleneck_size=8, normalization_type=kind) for kind in ("no_norm", "layer_norm")],
+    "mobilebert": [
+        base(**NARROW, intra_bottleneck_size=8, normalization_type=kind)
+        for kind in ("no_norm", "layer_norm")
+    ],
     "opt": [
-        base(intermediate_size=..., ffn_dim=24, word_embed_proj_dim=size, do_layer_norm_before=size == WIDTH, bos_token_id=0, eos_token_id=2)
+        base(
+            intermediate_size=..., ffn_dim=24, word_embed_proj_dim=size, do_layer_norm_before=size == WIDTH,
+            bos_token_id=0, eos_token_id=2,
+        )
         for size in (WIDTH, 8)
     ],
     # D. No position at the input
     "xlnet": [{"vocab_size": VOCABULARY, "d_model": WIDTH, "n_layer": 1, "n_head": 2, "d_inner": 24}],
-    "modernbert": [base(bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2, norm_bias=flag) for flag in (False, True)],
+    "modernbert": [
+        base(bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2, norm_bias=flag)
+        for flag in (False, True)
+    ],
     "nomic_bert": [base()],
     "gte": [base(type_vocab_size=2), base(type_vocab_size=0)],
     "jina_embeddings_v3": [base()],
-    "funnel": [{"vocab_size": VOCABULARY, "d_model": WIDTH, "n_head": 2, "d_head": 8, "d_inner": 24, "block_sizes": [1], "block_repeats": [1], "num_decoder_layers": 1, "architectures": ["FunnelModel"]}],
+    "funnel": [
+        {
+            "vocab_size": VOCABULARY, "d_model": WIDTH, "n_head": 2, "d_head": 8, "d_inner": 24,
+            "block_sizes": [1], "block_repeats": [1], "num_decoder_layers": 1,
+            "architectures": ["FunnelModel"],
+        },
+    ],
     **{model_type: [T5] for model_type in ("t5", "mt5", "umt5", "longt5")},
-    "switch_transformers": [{**T5, "num_experts": 2, "num_decoder_layers": 1, "num_sparse_encoder_layers": 1, "num_sparse_decoder_layers": 1}],
+    "switch_transformers": [
+        {
+            **T5, "num_experts": 2, "num_decoder_layers": 1, "num_sparse_encoder_layers": 1,
+            "num_sparse_decoder_layers": 1,
+        },
+    ],
     "gptj": [{**GPT2, "rotary_dim": 4}],
     "codegen": [{**GPT2, "n_head": 4, "rotary_dim": 4, "n_ctx": POSITIONS}],
-    "falcon": [{"vocab_size": VOCABULARY, "hidden_size": WIDTH, "num_hidden_layers": 1, "num_attention_heads": 2, "alibi": flag} for flag in (False, True)],
-    "mpt": [{"vocab_size": VOCABULARY, "d_model": WIDTH, "n_layers": 1, "n_heads": 2, "max_seq_len": POSITIONS}],
+    "falcon": [
+        {
+            "vocab_size": VOCABULARY, "hidden_size": WIDTH, "num_hidden_layers": 1,
+            "num_attention_heads": 2, "alibi": flag,
+        }
+        for flag in (False, True)
+    ],
+    "mpt": [
+        {"vocab_size": VOCABULARY, "d_model": WIDTH, "n_layers": 1, "n_heads": 2, "max_seq_len": POSITIONS},
+    ],
     "bloom": [{"vocab_size": VOCABULARY, "hidden_size": WIDTH, "n_layer": 1, "n_head": 2}],
     # E. Decoders and seq2seq with absolute positions
     "gpt2": [GPT2],
-    "gpt_neo": [base(num_hidden_layers=..., num_attention_heads=..., num_layers=1, num_heads=2, attention_types=[[["global"], 1]])],
+    "gpt_neo": [
+        base(
+            num_hidden_layers=..., num_attention_heads=..., num_layers=1, num_heads=2,
+            attention_types=[[["global"], 1]],
+        ),
+    ],
     "openai-gpt": [GPT2],
     "xlm": [XLM],
     "flaubert": [XLM],
@@ -137,10 +184,18 @@ CONFIGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "biogpt": [base(scale_embedding=flag) for flag in (True, False)],
     "plbart": [{**BART, "scale_embedding": flag} for flag in (False, True)],
     "mvp": [{**BART, "scale_embedding": flag} for flag in (False, True)],
-    "led": [{**BART, "attention_window": [4], "max_encoder_position_embeddings": POSITIONS, "max_decoder_position_embeddings": POSITIONS}],
+    "led": [
+        {
+            **BART, "attention_window": [4], "max_encoder_position_embeddings": POSITIONS,
+            "max_decoder_position_embeddings": POSITIONS,
+        },
+    ],
     "blenderbot-small": [{**BART, "scale_embedding": flag} for flag in (False, True)],
     "blenderbot": [{**BART, "scale_embedding": flag} for flag in (False, True)],
-    "bigbird_pegasus": [{**BART, "attention_type": "original_full", "scale_embedding": flag} for flag in (False, True)],
+    "bigbird_pegasus": [
+        {**BART, "attention_type": "original_full", "scale_embedding": flag}
+        for flag in (False, True)
+    ],
     "gpt-sw3": [GPT2],
     "gpt_bigcode": [GPT2],
     # Text towers
@@ -156,7 +211,12 @@ CONFIGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "xclip": [tower()],
     "align": [tower(vision_config={"image_size": 32, "width_coefficient": 0.1, "depth_coefficient": 0.1})],
     "chinese_clip": [tower()],
-    "flava": [tower(vision_config=..., image_config=SIGHT, multimodal_config=SIGHT, image_codebook_config={"hidden_size": 8})],
+    "flava": [
+        tower(
+            vision_config=..., image_config=SIGHT, multimodal_config=SIGHT,
+            image_codebook_config={"hidden_size": 8},
+        ),
+    ],
     "blip": [tower()],
     "altclip": [tower()],
     "clap": [tower(vision_config=..., audio_config=SOUND)],
@@ -165,7 +225,10 @@ CONFIGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "dpr": [base()],
     # F. Extra tables
     "layoutlm": [base(max_2d_position_embeddings=20)],
-    "tapas": [base(type_vocab_sizes=[3, 4, 4, 2, 4, 4, 3], reset_position_index_per_cell=flag) for flag in (False, True)],
+    "tapas": [
+        base(type_vocab_sizes=[3, 4, 4, 2, 4, 4, 3], reset_position_index_per_cell=flag)
+        for flag in (False, True)
+    ],
     # Words alone, multiplied
     **{
         model_type: [DECODER, {**DECODER, "embedding_multiplier": 3.0}]

@@ -25,7 +25,7 @@ TEXT, TEXT_PAIR = "my dog is cute", "he likes the bank"
 def official_model(model_type: str, settings: Mapping[str, Any], seed: int = 0) -> nn.Module:
     """The official base model with every parameter random, LayerNorm and padding rows included."""
     torch.manual_seed(seed)
-    model: nn.Module = AutoModel.from_config(CONFIG_MAPPING[model_type](**settings)).eval()
+    model: nn.Module = AutoModel.from_config(CONFIG_MAPPING[model_type](**settings)).eval()  # type: ignore[no-untyped-call]
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(0, 0.5)
@@ -74,8 +74,8 @@ def official_answers(
         segments: the same; None where the model has no segment table.
         mask: the same.
     """
-    reader = model.text_model if layout.config_at else model
-    accepted = signature(reader.forward).parameters  # type: ignore[arg-type,union-attr]  # nn.Module is untyped
+    reader = model.get_submodule("text_model") if layout.config_at else model
+    accepted = signature(reader.forward).parameters
     arguments: dict[str, Any] = {
         "input_ids": ids, "attention_mask": mask, "output_hidden_states": True, "decoder_input_ids": ids,
         "bbox": torch.zeros((*ids.shape, 4), dtype=torch.long), "visual_pos": torch.zeros(len(ids), 2, 4),
@@ -87,11 +87,19 @@ def official_answers(
             segments if columns == 1 else nn.functional.pad(segments[..., None], (0, columns - 1))
         )
     seen: list[Tensor] = []
-    for part in (model.modules() if layout.official_at == "embeddings" else ()):
+    for part in model.modules() if layout.official_at == "embeddings" else ():
         if type(part).__name__ == layout.official.rsplit(".", 1)[-1]:
-            part.register_forward_hook(lambda _, __, out: seen.append(out if isinstance(out, Tensor) else out[0]))
+            part.register_forward_hook(
+                lambda _, __, out: seen.append(out if isinstance(out, Tensor) else out[0])
+            )
     with torch.no_grad():
-        result = reader(**{name: value for name, value in arguments.items() if name in (*accepted, "output_hidden_states")})  # type: ignore[operator]  # as above
+        result = reader(
+            **{
+                name: value
+                for name, value in arguments.items()
+                if name in (*accepted, "output_hidden_states")
+            }
+        )  # type: ignore[operator]  # as above
     kinds = ("hidden_states", "encoder_hidden_states")
     states = next((found for kind in kinds if (found := getattr(result, kind, None)) is not None), None)
     answers = [seen[0][:, : ids.shape[1]]] if seen else []

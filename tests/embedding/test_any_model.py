@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -37,7 +37,9 @@ TINY = {
 IDS = torch.tensor([[0, 10, 11, 12, 2]])
 
 
-def pair_of(model_type: str, settings: Mapping[str, Any], folder: Path) -> tuple[nn.Module, embviz.EmbeddingModel]:
+def pair_of(
+    model_type: str, settings: Mapping[str, Any], folder: Path
+) -> tuple[nn.Module, embviz.EmbeddingModel]:
     theirs = official_model(model_type, settings)
     return theirs, embviz.load_model(str(save(theirs, folder)))
 
@@ -76,7 +78,9 @@ def bundled_tokenizer() -> Tokenizer:
 
 
 def bundled_config() -> dict[str, Any]:
-    config: dict[str, Any] = json.loads((official.bundled_folder() / "config.json").read_text(encoding="utf-8"))
+    config: dict[str, Any] = json.loads(
+        (official.bundled_folder() / "config.json").read_text(encoding="utf-8")
+    )
     return config
 
 
@@ -137,7 +141,9 @@ def test_ev069_distilbert_has_no_segment_table(tmp_path: Path) -> None:
     d = model.decompose(TEXT, TEXT_PAIR)
 
     assert d.segment is None
-    assert d.absent == {"segment": "DistilBERT has no segment table: it does not tell sentences apart at the input."}
+    assert d.absent == {
+        "segment": "DistilBERT has no segment table: it does not tell sentences apart at the input."
+    }
     assert "segment" not in d.tensors
     assert (model.embed(ids, torch.ones_like(ids)).output - answer(theirs, model, ids)).abs().max() <= 1e-6
 
@@ -219,7 +225,9 @@ def test_a_model_without_positions_cannot_be_shifted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("model_type", "case"), [("albert", "EV071"), ("electra", "EV072")])
-def test_narrow_tables_are_shown_narrow_and_projected_after(model_type: str, case: str, tmp_path: Path) -> None:
+def test_narrow_tables_are_shown_narrow_and_projected_after(
+    model_type: str, case: str, tmp_path: Path
+) -> None:
     settings = {**CONFIGS[model_type][0], "embedding_size": 16, "hidden_size": 32}
     _, model = pair_of(model_type, settings, tmp_path)
 
@@ -248,9 +256,19 @@ def test_ev072_equal_widths_have_no_projection(tmp_path: Path) -> None:
 def test_ev100_a_piece_beyond_the_table_is_named() -> None:
     made = bundled_tokenizer()
     made.add_tokens(["😃"])
-    model = embviz.EmbeddingModel("test", replace(open_bundled(), tokenizer=lambda limit: TextTokenizer(made, limit)))
+    model = embviz.EmbeddingModel(
+        "test", replace(open_bundled(), tokenizer=lambda limit: TextTokenizer(made, limit))
+    )
 
-    assert model.encode("😃 hello how are you").input_ids.tolist() == [101, 30522, 7592, 2129, 2024, 2017, 102]
+    assert model.encode("😃 hello how are you").input_ids.tolist() == [
+        101,
+        30522,
+        7592,
+        2129,
+        2024,
+        2017,
+        102,
+    ]
     with pytest.raises(embviz.InputError, match=r"😃.*30522.*30522 rows.*30521"):
         model.decompose("😃 hello how are you")
 
@@ -324,7 +342,10 @@ def test_a_missing_part_is_never_made_up() -> None:
 @pytest.mark.parametrize("old", [False, True])
 def test_prefixes_old_names_and_stray_buffers_do_not_matter(prefix: str, old: bool) -> None:
     names = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm.beta"} if old else {}
-    tensors = {"embeddings.position_ids": torch.arange(512)[None].float(), "cls.predictions.bias": torch.zeros(3)}
+    tensors = {
+        "embeddings.position_ids": torch.arange(512)[None].float(),
+        "cls.predictions.bias": torch.zeros(3),
+    }
     for name, tensor in bundled_tensors().items():
         renamed = name
         for new, gamma in names.items():
@@ -334,13 +355,19 @@ def test_prefixes_old_names_and_stray_buffers_do_not_matter(prefix: str, old: bo
 
     d = model.decompose("my dog is cute", "he likes playing")
 
-    np.testing.assert_array_equal(d.output, embviz.load_model().decompose("my dog is cute", "he likes playing").output)
+    np.testing.assert_array_equal(
+        d.output, embviz.load_model().decompose("my dog is cute", "he likes playing").output
+    )
     assert all(name.startswith(prefix) for name in d.tensors.values())
     assert d.verified == 0
 
 
 def test_two_input_layers_in_one_file_are_refused() -> None:
-    tensors = {f"{part}.{name}": tensor for part in ("query", "document") for name, tensor in bundled_tensors().items()}
+    tensors = {
+        f"{part}.{name}": tensor
+        for part in ("query", "document")
+        for name, tensor in bundled_tensors().items()
+    }
 
     with pytest.raises(embviz.ModelError, match=r"document.*query"):
         embviz.EmbeddingModel("test", in_memory(tensors))
@@ -368,6 +395,7 @@ def test_ev106_only_the_token_itself_is_not_a_number(strange: embviz.EmbeddingMo
     d = strange.decompose(CAPITAL)
 
     for array in (d.token, d.summed, d.normalized, d.output):
+        assert array is not None
         assert np.flatnonzero(np.isnan(array).any(axis=1)).tolist() == [4]
     note = next(note for note in d.notes if note.token == 4)
     assert "france" in note.sentence()
@@ -377,7 +405,9 @@ def test_ev106_only_the_token_itself_is_not_a_number(strange: embviz.EmbeddingMo
 
 
 @pytest.mark.parametrize("fit", ["input", "parts"])
-def test_ev106_the_views_leave_it_out_and_say_so(strange: embviz.EmbeddingModel, fit: str) -> None:
+def test_ev106_the_views_leave_it_out_and_say_so(
+    strange: embviz.EmbeddingModel, fit: Literal["input", "parts"]
+) -> None:
     assert strange
     a = embviz.analyze(embviz.Recipe(CAPITAL, pca_fit=fit))
 
@@ -399,7 +429,8 @@ def test_ev106_the_views_leave_it_out_and_say_so(strange: embviz.EmbeddingModel,
 
 
 @pytest.mark.parametrize(
-    "model_type", ["gpt2", "xlnet", "roberta", "layoutlm", "tapas", "distilbert", "mobilebert", "albert", "deberta-v2"]
+    "model_type",
+    ["gpt2", "xlnet", "roberta", "layoutlm", "tapas", "distilbert", "mobilebert", "albert", "deberta-v2"],
 )
 def test_every_view_is_drawn_without_the_parts_that_are_not_there(model_type: str, tmp_path: Path) -> None:
     save(official_model(model_type, CONFIGS[model_type][0]), tmp_path)
@@ -414,7 +445,9 @@ def test_every_view_is_drawn_without_the_parts_that_are_not_there(model_type: st
     assert all(parts["sentences"].values())
     panels = {trace["meta"] for trace in figures.heatmap_spec(a)["data"]}
     assert panels == {name for name, part in parts["parts"].items() if "absent" not in part}
-    arrows = [trace for trace in figures.pca_spec(a)["data"] if trace["meta"] in ("segment", "position", "constant")]
+    arrows = [
+        trace for trace in figures.pca_spec(a)["data"] if trace["meta"] in ("segment", "position", "constant")
+    ]
     tips = np.stack([arrows[-1][axis][1::3] for axis in "xy"]) if arrows else None
     summed = next(trace for trace in figures.pca_spec(a)["data"] if trace["meta"] == "summed")
     if tips is not None:

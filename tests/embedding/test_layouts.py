@@ -131,7 +131,9 @@ def test_defaults_are_those_of_the_official_config(model_type: str) -> None:
             continue  # the row that it was taken from reads it; this one does not, or takes it for another size
         wanted = getattr(official, key)
         size = official.hidden_size if key in ("embedding_size", "word_embed_proj_dim") else None
-        assert (size if value is None else value) == (list(wanted) if isinstance(wanted, tuple) else wanted), key
+        assert (size if value is None else value) == (
+            list(wanted) if isinstance(wanted, tuple) else wanted
+        ), key
 
 
 @pytest.mark.parametrize("model_type", LAYOUTS)

@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from threading import Event, Lock
 from weakref import WeakValueDictionary
 
+from embviz.models.card import ModelCard
 from embviz.models.limits import OPENING_SECONDS, is_public
-from embviz.models.model import EmbeddingModel, ModelCard
+from embviz.models.model import EmbeddingModel
 from embviz.models.sources import BUNDLED, open_model
 from embviz.models.watch import Progress, Watch, watching
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,62 +10,17 @@ import torch
 from torch import Tensor, nn
 
 from embviz.embedding.decomposition import Decomposition, EncodedText, Floats, Ids, LayerNormStep
-from embviz.embedding.layout import EmbeddingLayout, InputTerms
+from embviz.embedding.layout import EmbeddingLayout
 from embviz.embedding.layouts import layout_of
-from embviz.embedding.module import EmbeddingParts, InputEmbeddings, default_device
+from embviz.embedding.module import EmbeddingParts, default_device
 from embviz.embedding.verification import NotCheckedError, OfficialInput
-from embviz.errors import InputError, ModelError
+from embviz.errors import InputError
 from embviz.i18n import text as words
+from embviz.models.building import MODULE_NAMES, build_module, model_type_of, resolve
+from embviz.models.card import ModelCard
 from embviz.models.checkpoint import TensorSource
 from embviz.models.facts import model_notes, vector_notes
-from embviz.models.roles import check_shapes, check_sizes, find_roles
 from embviz.models.sources import ModelFiles
-
-MODULE_NAMES = {
-    "segment": "token_type_embeddings.weight", "position": "position_embeddings.weight",
-    "weight": "LayerNorm.weight", "bias": "LayerNorm.bias", "before_weight": "before.weight",
-    "before_bias": "before.bias", "after_weight": "after.weight", "after_bias": "after.bias",
-}  # fmt: skip
-"""The names of `InputEmbeddings`' tensors by role; the word table is not held, and constants are stacked."""
-
-
-@dataclass(frozen=True)
-class ModelCard:
-    """What a page says about a model; all sizes are read off its tensors.
-
-    Attributes:
-        ref: what `load_model` was given.
-        name: what to call it.
-        origin: where the numbers come from.
-        model_type: the architecture, as in config.json.
-        architecture: what people call the architecture.
-        hidden_size: width of the encoder.
-        embedding_size: width of the parts and of their sum.
-        vocab_size: rows of the word table.
-        max_position_embeddings: rows of the position table; 0 where no position is added.
-        max_length: the most tokens that have a position; None where no table limits them.
-        type_vocab_size: rows of the token type table; 0 where there is none.
-        layer_norm_eps: added to the variance in the LayerNorm; None where there is no LayerNorm.
-        device: what it is computed on.
-    """
-
-    ref: str
-    name: str
-    origin: str
-    model_type: str
-    architecture: str
-    hidden_size: int
-    embedding_size: int
-    vocab_size: int
-    max_position_embeddings: int
-    max_length: int | None
-    type_vocab_size: int
-    layer_norm_eps: float | None
-    device: str
-
-    def as_dict(self) -> dict[str, Any]:
-        """The card as plain values."""
-        return asdict(self)
 
 
 class EmbeddingModel:
@@ -92,9 +46,9 @@ class EmbeddingModel:
     def __init__(self, ref: str, files: ModelFiles) -> None:
         self.config: Mapping[str, Any] = files.config
         self.tensors: TensorSource = files.tensors
-        self.layout: EmbeddingLayout = layout_of(_model_type(files))
-        self.names, terms = _resolve(self.layout, files)
-        self.module = _build_module(terms, self.names, files.tensors).to(default_device()).eval()
+        self.layout: EmbeddingLayout = layout_of(model_type_of(files))
+        self.names, terms = resolve(self.layout, files)
+        self.module = build_module(terms, self.names, files.tensors).to(default_device()).eval()
         self.absent = self.layout.absent(self.names)
         self.notes = model_notes(self.layout, self.config, self.module, self.names)
         self.tokenizer = files.tokenizer(terms.max_length)
@@ -280,43 +234,6 @@ class EmbeddingModel:
         except NotCheckedError as error:
             return None, words("verified.not_here", official=official, reason=error)
         return difference, words("verified.against", official=official)
-
-
-def _model_type(files: ModelFiles) -> str:
-    model_type = files.config.get("model_type")
-    if not isinstance(model_type, str):
-        raise ModelError("no_model_type", field="model", name=files.name)
-    return model_type
-
-
-def _resolve(layout: EmbeddingLayout, files: ModelFiles) -> tuple[dict[str, str], InputTerms]:
-    """The tensors by role, and what is computed with them."""
-    try:
-        settings = layout.settings(files.config)
-        names = find_roles(layout.tensors(settings), files.tensors)
-        check_sizes(layout, files.config, names, files.tensors)
-        return names, layout.terms(settings, names, lambda role: files.tensors.shape(names[role]))
-    except ModelError:
-        raise
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
-        raise ModelError("config", field="model", name=files.name, reason=error) from error
-
-
-def _build_module(terms: InputTerms, names: Mapping[str, str], tensors: TensorSource) -> InputEmbeddings:
-    """The module with the checkpoint's tables, without a word table of its own."""
-    with torch.device("meta"):
-        module = InputEmbeddings(replace(terms, vocab_size=None))
-    held = {role: name for role, name in names.items() if role in MODULE_NAMES}
-    constants = [name for role, name in names.items() if role.startswith("constant_")]
-    check_shapes(module, {MODULE_NAMES[role]: name for role, name in held.items()}, constants, tensors)
-    read = tensors.read(held.values(), {name: [0] for name in constants})
-    state = {MODULE_NAMES[role]: read[name] for role, name in held.items()}
-    if constants:
-        state["constant"] = torch.stack([read[name][0] for name in constants])
-    module.load_state_dict(state, strict=True, assign=True)
-    module.position_ids = torch.arange(terms.max_position_embeddings).expand((1, -1))
-    module.token_type_ids = torch.zeros((1, 1), dtype=torch.long)
-    return module
 
 
 def _check_ids(name: str, ids: Ids, rows: int) -> None:

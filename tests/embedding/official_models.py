@@ -99,7 +99,7 @@ def official_answers(
                 for name, value in arguments.items()
                 if name in (*accepted, "output_hidden_states")
             }
-        )  # type: ignore[operator]  # as above
+        )
     kinds = ("hidden_states", "encoder_hidden_states")
     states = next((found for kind in kinds if (found := getattr(result, kind, None)) is not None), None)
     answers = [seen[0][:, : ids.shape[1]]] if seen else []

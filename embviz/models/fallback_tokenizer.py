@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,6 +27,10 @@ def transformers_tokenizer(ref: str, config: Mapping[str, Any], files: Mapping[s
         ModelError: a package is missing, the files are broken, or the tokenizer works letter by letter in Python
             and cannot say where in the text its pieces stand.
     """
+    if any(name.endswith(".model") for name in files) and find_spec("sentencepiece") is None:
+        raise ModelError(
+            "tokenizer_spm", field="model", ref=ref
+        )  # transformers would ask for tiktoken instead
     from transformers import AutoTokenizer
 
     settings = {key: value for key, value in config.items() if key != "auto_map"}

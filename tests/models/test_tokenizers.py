@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -137,6 +138,43 @@ def test_other_files_are_read_by_transformers(tmp_path: Path) -> None:
 
     assert tokenizer.encode("the dog").tokens == ("the", "Ġdog")
     assert not [name for name in set(sys.modules) - before if name.startswith("transformers_modules")]
+
+
+def test_sentencepiece_files_name_the_package_they_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "spm.model").write_bytes(b"spm")
+    monkeypatch.setattr("embviz.models.fallback_tokenizer.find_spec", lambda _: None)
+    with pytest.raises(ModelError, match=r"embviz\[spm\]"):
+        find_tokenizer(Folder(tmp_path), lambda: {"model_type": "deberta-v2"})
+
+
+def test_sentencepiece_files_are_read_by_transformers(tmp_path: Path) -> None:
+    """DeBERTa-v3 has nothing else. Runs where `embviz[spm]` is installed."""
+    sentencepiece = pytest.importorskip("sentencepiece")
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(["the dog saw the other dog", "hello world, the world says hello"] * 50),
+        model_writer=model, vocab_size=40, hard_vocab_limit=False, minloglevel=2, pad_id=0, bos_id=1, eos_id=2, unk_id=3,
+        pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]",
+    )  # fmt: skip
+    (tmp_path / "spm.model").write_bytes(model.getvalue())
+
+    tokenizer = find_tokenizer(Folder(tmp_path), lambda: {"model_type": "deberta-v2"})
+    encoded = TextTokenizer(tokenizer, 16).encode("the dog", "hello")
+
+    assert "".join(encoded.tokens) == "[CLS]▁the▁dog[SEP]▁hello[SEP]"
+    assert set(encoded.token_type_ids.tolist()) == {0, 1}
+
+
+def test_tokenizers_that_run_in_python_are_refused(tmp_path: Path) -> None:
+    """PhoBERT's says nothing about where its pieces stand."""
+    (tmp_path / "bpe.codes").write_text("a b 1\n", encoding="utf-8")
+    (tmp_path / "vocab.txt").write_text("a 1\nb 2\n", encoding="utf-8")
+    with pytest.raises(ModelError, match="PhobertTokenizer"):
+        find_tokenizer(
+            Folder(tmp_path), lambda: {"model_type": "roberta", "tokenizer_class": "PhobertTokenizer"}
+        )
 
 
 # What a text becomes

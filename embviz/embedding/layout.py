@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from torch import Tensor
+
 from embviz.errors import ModelError
 from embviz.i18n import text
 
@@ -120,6 +122,7 @@ class EmbeddingLayout:
         segment: the token type table, `(type_vocab_size, embedding_size)`.
         segment_columns: columns of the official `token_type_ids`; all but the first stay 0.
         position: the table of absolute positions, `(max_position_embeddings, embedding_size)`.
+        computed: the position table where the checkpoint has none, since it is computed and not learned.
         constants: tables whose row 0 is added to every token.
         norm: the LayerNorm; its tensors are `<norm>.weight` and `<norm>.bias`. Others as above.
         before: the projection before the sum, of the parts in `projects`.
@@ -152,6 +155,7 @@ class EmbeddingLayout:
     segment: str | None = None
     segment_columns: int = 1
     position: str | None = None
+    computed: Callable[[Config], Tensor] | None = None
     constants: tuple[str, ...] = ()
     norm: tuple[str, ...] = ()
     before: str | None = None
@@ -229,11 +233,7 @@ class EmbeddingLayout:
         if "before_weight" in roles:
             size = shape("before_weight")[0]
         pad = self.pad if isinstance(self.pad, int) else settings.get(self.pad)
-        first = self.first_position
-        if first is None:
-            if pad is None and "position" in roles:
-                raise ModelError("no_pad", field="model", name=self.name)
-            first = (pad or 0) + 1
+        first = self.first_row(settings) if "position" in roles else 0
         return InputTerms(
             embedding_size=size,
             hidden_size=shape("after_weight")[0] if "after_weight" in roles else size,
@@ -244,7 +244,7 @@ class EmbeddingLayout:
             constants=sum(role.startswith("constant_") for role in roles),
             pad_token_id=pad,
             position_rule=self.position_rule,
-            first_position=first if "position" in roles else 0,
+            first_position=first,
             scale=self.scale(settings),
             mask_token_id=settings[self.mask_token]
             if self.mask_token and self._is_on("mask_token", settings)
@@ -260,6 +260,19 @@ class EmbeddingLayout:
             projection_bias="after_bias" in roles,
             masked=self.masked,
         )
+
+    def first_row(self, settings: Config) -> int:
+        """The row of the position table of the first token.
+
+        Raises:
+            ModelError: it depends on the padding piece, and the config names none.
+        """
+        if self.first_position is not None:
+            return self.first_position
+        pad = self.pad if isinstance(self.pad, int) else settings.get(self.pad)
+        if pad is None:
+            raise ModelError("no_pad", field="model", name=self.name)
+        return int(pad) + 1
 
     def _eps(self, settings: Config) -> float:
         return float(settings[self.eps] if isinstance(self.eps, str) else self.eps)

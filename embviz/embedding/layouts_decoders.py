@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from embviz.embedding.layout import EmbeddingLayout
 from embviz.embedding.layout_tools import differ, like, never, root
+from embviz.embedding.sinusoids import ctrl, fairseq, halves
 
 GPT2 = EmbeddingLayout(
     model_type="gpt2",
@@ -49,6 +53,16 @@ XLM = EmbeddingLayout(
     defaults={"layer_norm_eps": 1e-12, "use_lang_emb": True, "n_langs": 1, "pad_index": 2},
     sizes={"n_words": ("token", 0), "emb_dim": ("token", 1), "max_position_embeddings": ("position", 0)},
 )
+
+NO_NORM: Mapping[str, Any] = {"norm": (), "reasons": {"segment": "no_table", "normalized": "each_block"}}
+
+M2M100 = like(
+    BART, "m2m_100", "M2M100", "m2m_100.modeling_m2m_100.M2M100Encoder", **NO_NORM, enters=("layer_norm",),
+    position="encoder.embed_positions.weights", position_rule="skip_padding", first_position=None,
+    computed=lambda config: fairseq(config["max_position_embeddings"] + 2, config["d_model"], config["pad_token_id"]),
+    defaults={"max_position_embeddings": 1024, "pad_token_id": 1, "scale_embedding": True},
+    sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
+)  # fmt: skip
 
 DECODER_ROWS: tuple[EmbeddingLayout, ...] = (
     EmbeddingLayout(
@@ -118,6 +132,33 @@ DECODER_ROWS: tuple[EmbeddingLayout, ...] = (
         BART, "bigbird_pegasus", "BigBird-Pegasus", "bigbird_pegasus.modeling_bigbird_pegasus.BigBirdPegasusEncoder",
         norm=(), enters=("layernorm_embedding",), first_position=0, extra_positions=0,
         defaults={"scale_embedding": True}, reasons={"segment": "no_table", "normalized": "each_block"},
+    ),
+    # Positions are computed; a checkpoint may leave their table out
+    like(
+        BART, "marian", "Marian", "marian.modeling_marian.MarianEncoder", **NO_NORM, first_position=0, extra_positions=0,
+        computed=lambda config: halves(config["max_position_embeddings"], config["d_model"]),
+        defaults={"max_position_embeddings": 1024},
+    ),
+    like(
+        BART, "pegasus", "Pegasus", "pegasus.modeling_pegasus.PegasusEncoder", **NO_NORM, enters=("layer_norm",),
+        first_position=0, extra_positions=0,
+        computed=lambda config: halves(config["max_position_embeddings"], config["d_model"]),
+        defaults={"max_position_embeddings": 1024},
+    ),
+    M2M100,
+    like(M2M100, "nllb-moe", "NLLB-MoE", "nllb_moe.modeling_nllb_moe.NllbMoeEncoder"),
+    like(
+        GPT2, "xglm", "XGLM", "xglm.modeling_xglm.XGLMModel", enters=("layer_norm",), token=("embed_tokens.weight",),
+        position="embed_positions.weights", scale=root("d_model", "scale_embedding"), first_position=2,
+        counted_from_zero=True, reasons=NO_NORM["reasons"],
+        computed=lambda config: fairseq(config["max_position_embeddings"] + 2, config["d_model"], config["pad_token_id"]),
+        defaults={"max_position_embeddings": 2048, "d_model": 1024, "scale_embedding": True, "pad_token_id": 1},
+        sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
+    ),
+    like(
+        GPT2, "ctrl", "CTRL", "ctrl.modeling_ctrl.CTRLModel", enters=("layernorm",), token=("w.weight",),
+        position="pos_encoding", scale=root("n_embd"), computed=lambda config: ctrl(config["n_positions"], config["n_embd"]),
+        defaults={"n_positions": 256, "n_embd": 1280}, sizes={"vocab_size": ("token", 0), "n_embd": ("token", 1)},
     ),
     like(GPT2, "gpt-sw3", "GPT-SW3", "gpt2.modeling_gpt2.GPT2Model"),
     like(GPT2, "gpt_bigcode", "GPT-BigCode", "gpt_bigcode.modeling_gpt_bigcode.GPTBigCodeModel"),

@@ -50,8 +50,11 @@ def energy_shares(decomposition: Decomposition) -> dict[str, float]:
 
 
 def _finite_rows(decomposition: Decomposition) -> dict[Part, NDArray[np.float64]]:
-    components = present_components(decomposition)
-    return {name: np.asarray(array[decomposition.finite], np.float64) for name, array in components.items()}
+    arrays = {
+        name: np.asarray(array, np.float64) for name, array in present_components(decomposition).items()
+    }
+    finite = np.all([np.isfinite(array).all(axis=1) for array in arrays.values()], axis=0)
+    return {name: array[finite] for name, array in arrays.items()}
 
 
 def _shares(arrays: Mapping[Part, NDArray[np.float64]]) -> dict[str, float]:

@@ -54,10 +54,12 @@ class OfficialInput:
     ) -> None:
         self.layout, self.roles = layout, frozenset(tensors)
         self.name = f"transformers.models.{layout.official}"
-        self._compact = None if vocabulary is None else {token_id: i for i, token_id in enumerate(vocabulary)}
+        self._vocabulary = vocabulary
+        self._settings = layout.settings(config)
+        self._compact = None if vocabulary is None else self._numbered(vocabulary)
         with _as_not_checked():
             self.module = self._build(config)
-            self._load(layout.tensors(layout.settings(config)), tensors)
+            self._load(layout.tensors(self._settings), tensors)
 
     def difference(self, decomposition: Decomposition) -> float:
         """The largest |difference| between `decomposition.output` and the official one on the same ids.
@@ -113,8 +115,8 @@ class OfficialInput:
             if (columns := self.layout.segment_columns) > 1:
                 types = nn.functional.pad(types[..., None], (0, columns - 1))
             given["token_type_ids"] = types
-        if "position" in self.roles:
-            first = self.layout.first_position or 0
+        if "position" in self.roles or self.layout.computed:
+            first = self.layout.first_row(self._settings)
             usual = np.arange(input_ids.shape[1]) + first
             if "position_ids" not in accepted and not (position_ids == usual).all():
                 raise NotCheckedError(f"{self.name} takes no position_ids")
@@ -144,9 +146,18 @@ class OfficialInput:
             return
         for key in {self.layout.pad, self.layout.mask_token} - {None}:
             if isinstance(key, str) and getattr(official, key, None) is not None:
-                special = self._compact.setdefault(getattr(official, key), len(self._compact))
+                special = self._compact.setdefault(getattr(official, key), max(self._compact.values()) + 1)
                 setattr(official, key, special)
-        official.vocab_size = max(len(self._compact), MIN_VOCABULARY)
+        official.vocab_size = max(max(self._compact.values()) + 1, MIN_VOCABULARY)
+
+    def _numbered(self, vocabulary: Sequence[int]) -> dict[int, int]:
+        """Ids from 0 on for the given ones; a small padding id stays what it is, since some count positions from it."""
+        pad = self.layout.pad if isinstance(self.layout.pad, int) else self._settings.get(self.layout.pad)
+        kept = pad if isinstance(pad, int) and 0 <= pad < MIN_VOCABULARY else None
+        free = (i for i in range(len(vocabulary) + 1) if i != kept)
+        return {
+            token_id: kept if token_id == kept else next(free) for token_id in {*vocabulary, kept} - {None}
+        }
 
     @torch.no_grad()
     def _load(self, names: Mapping[str, Sequence[str]], tensors: Mapping[str, Tensor]) -> None:
@@ -155,8 +166,12 @@ class OfficialInput:
         for role, tensor in tensors.items():
             name = next(name for name in names[role] if name.startswith(at))
             target: Tensor = parameters[name.removeprefix(at)]
-            if role == "token" or role.startswith("constant_"):
+            if role.startswith("constant_"):
                 target = target[: len(tensor)]
+            if role == "token" and self._compact is not None:
+                rows = torch.zeros_like(target)
+                rows[[self._compact[i] for i in self._vocabulary or ()]] = tensor
+                tensor = rows
             if target.shape != tensor.shape:
                 raise NotCheckedError(
                     f"{name} has the shape {list(tensor.shape)}, {self.name} {list(target.shape)}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import torch
+from torch import Tensor
 
 from embviz.embedding.layout import EmbeddingLayout, InputTerms
 from embviz.embedding.module import InputEmbeddings
@@ -34,25 +35,39 @@ def model_type_of(files: ModelFiles) -> str:
     return model_type
 
 
-def resolve(layout: EmbeddingLayout, files: ModelFiles) -> tuple[dict[str, str], InputTerms]:
-    """The tensors by role, and what is computed with them.
+def resolve(layout: EmbeddingLayout, files: ModelFiles) -> tuple[dict[str, str], InputTerms, Tensor | None]:
+    """The tensors by role, what is computed with them, and the position table where it is computed itself.
 
     Raises:
         ModelError: the config or the tensors do not fit the architecture or each other.
     """
     try:
         settings = layout.settings(files.config)
-        names = find_roles(layout.tensors(settings), files.tensors)
+        optional = ("position",) if layout.computed else ()
+        names = find_roles(layout.tensors(settings), files.tensors, optional)
         check_sizes(layout, files.config, names, files.tensors)
-        return names, layout.terms(settings, names, lambda role: files.tensors.shape(names[role]))
+        shapes = {role: tuple(files.tensors.shape(name)) for role, name in names.items()}
+        table = None
+        if layout.computed and "position" not in names:
+            table = layout.computed(settings)
+            shapes["position"] = tuple(table.shape)
+        return names, layout.terms(settings, shapes, shapes.__getitem__), table
     except ModelError:
         raise
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelError("config", field="model", name=files.name, reason=error) from error
 
 
-def build_module(terms: InputTerms, names: Mapping[str, str], tensors: TensorSource) -> InputEmbeddings:
+def build_module(
+    terms: InputTerms, names: Mapping[str, str], tensors: TensorSource, computed: Tensor | None = None
+) -> InputEmbeddings:
     """The module with the checkpoint's tables, without a word table of its own.
+
+    Args:
+        terms: what it computes.
+        names: its tensors by role.
+        tensors: where they are.
+        computed: the position table where the checkpoint has none.
 
     Raises:
         ModelError: the tensors do not fit each other, or cannot be read.
@@ -64,6 +79,8 @@ def build_module(terms: InputTerms, names: Mapping[str, str], tensors: TensorSou
     check_shapes(module, {MODULE_NAMES[role]: name for role, name in held.items()}, constants, tensors)
     read = tensors.read(held.values(), {name: [0] for name in constants})
     state = {MODULE_NAMES[role]: read[name] for role, name in held.items()}
+    if computed is not None:
+        state[MODULE_NAMES["position"]] = computed
     if constants:
         state["constant"] = torch.stack([read[name][0] for name in constants])
     module.load_state_dict(state, strict=True, assign=True)

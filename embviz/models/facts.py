@@ -25,6 +25,8 @@ def model_notes(
         names: its tensors by role.
     """
     facts = [*_table_facts(config, module), *_step_facts(module, names)]
+    if module.terms.max_position_embeddings and "position" not in names:
+        facts.append(("computed_positions", {}))
     return tuple(Note(key, {"name": layout.name, **values}, about="model") for key, values in facts)
 
 

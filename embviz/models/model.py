@@ -47,9 +47,11 @@ class EmbeddingModel:
         self.config: Mapping[str, Any] = files.config
         self.tensors: TensorSource = files.tensors
         self.layout: EmbeddingLayout = layout_of(model_type_of(files))
-        self.names, terms = resolve(self.layout, files)
-        self.module = build_module(terms, self.names, files.tensors).to(default_device()).eval()
-        self.absent = self.layout.absent(self.names)
+        self.names, terms, computed = resolve(self.layout, files)
+        self.module = build_module(terms, self.names, files.tensors, computed).to(default_device()).eval()
+        self.absent = self.layout.absent(
+            [*self.names, *(["position"] if terms.max_position_embeddings else [])]
+        )
         self.notes = model_notes(self.layout, self.config, self.module, self.names)
         self.tokenizer = files.tokenizer(terms.max_length)
         self.card = ModelCard(
@@ -164,6 +166,8 @@ class EmbeddingModel:
         Raises:
             InputError: this model has none.
         """
+        if role == "position" and self.module.position_embeddings is not None:
+            return self._as_added(role, self.module.position_embeddings.weight.float())
         if role not in self.names:
             raise InputError("no_table", role=role, name=self.layout.name)
         return self._as_added(role, self.tensors.tensor(self.names[role]))

@@ -15,12 +15,15 @@ OLD_NAMES = {"LayerNorm.weight": "LayerNorm.gamma", "LayerNorm.bias": "LayerNorm
 MAX_LISTED = 6
 
 
-def find_roles(wanted: Mapping[str, Sequence[str]], tensors: TensorSource) -> dict[str, str]:
+def find_roles(
+    wanted: Mapping[str, Sequence[str]], tensors: TensorSource, optional: Collection[str] = ()
+) -> dict[str, str]:
     """The names in the checkpoint by role; all have the same prefix, which is found by the word table's.
 
     Args:
         wanted: names of the base model by role, the usual one first.
         tensors: where to look.
+        optional: roles that may be missing.
 
     Raises:
         ModelError: a tensor is missing, or the checkpoint holds several input layers.
@@ -30,7 +33,9 @@ def find_roles(wanted: Mapping[str, Sequence[str]], tensors: TensorSource) -> di
         {name.removesuffix(word) for word in wanted["token"] for name in names if _ends(name, word)}
     )
     found = {prefix: _with_prefix(prefix, wanted, names) for prefix in prefixes}
-    whole = {prefix: roles for prefix, roles in found.items() if len(roles) == len(wanted)}
+    whole = {
+        prefix: roles for prefix, roles in found.items() if wanted.keys() - roles.keys() <= set(optional)
+    }
     if "" in whole:
         return whole[""]
     if len(whole) > 1:

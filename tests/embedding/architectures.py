@@ -196,6 +196,18 @@ CONFIGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {**BART, "attention_type": "original_full", "scale_embedding": flag}
         for flag in (False, True)
     ],
+    "marian": [{**BART, "scale_embedding": flag} for flag in (False, True)],
+    "pegasus": [{**BART, "scale_embedding": flag} for flag in (False, True)],
+    "m2m_100": [{**BART, "scale_embedding": flag} for flag in (False, True)],
+    "nllb-moe": [{**BART, "num_experts": 2, "expert_capacity": 4, "encoder_sparse_step": 1, "decoder_sparse_step": 1}],
+    "xglm": [
+        {
+            "vocab_size": VOCABULARY, "d_model": WIDTH, "num_layers": 1, "attention_heads": 2, "ffn_dim": 24,
+            "max_position_embeddings": POSITIONS, "scale_embedding": flag,
+        }
+        for flag in (True, False)
+    ],
+    "ctrl": [{**GPT2, "dff": 24}],
     "gpt-sw3": [GPT2],
     "gpt_bigcode": [GPT2],
     # Text towers

@@ -15,7 +15,10 @@ import numpy as np
 import pytest
 import torch
 from tokenizers import Tokenizer
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+from transformers import AutoModel
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 import embviz
 from embviz import analysis, figures
@@ -209,6 +212,26 @@ def test_ev074_deberta_adds_words_only(tmp_path: Path) -> None:
     assert d.segment is d.position is None
     np.testing.assert_array_equal(d.summed, d.token)
     assert "relative position in attention" in d.absent["position"]
+    assert d.verified is not None
+    assert d.verified <= 1e-6
+
+
+@pytest.mark.parametrize("model_type", ["marian", "pegasus"])
+def test_a_computed_table_that_was_not_saved_is_computed(model_type: str, tmp_path: Path) -> None:
+    """Translation models leave it out (`_keys_to_ignore_on_save`); the official class then makes it itself."""
+    theirs = AutoModel.from_config(CONFIG_MAPPING[model_type](**CONFIGS[model_type][0])).eval()
+    folder = save(theirs, tmp_path)
+    weights = load_file(folder / "model.safetensors")
+    save_file({k: v for k, v in weights.items() if "embed_positions" not in k}, folder / "model.safetensors")
+    model = embviz.load_model(str(folder))
+    ids = torch.tensor([[0, 5, 6, 7, 2]])
+
+    assert "position" not in model.names
+    assert "computed" in sentences(model.notes)
+    assert (model.embed(ids).output - answer(theirs, model, ids)).abs().max() <= 1e-6
+    d = model.decompose(TEXT)
+    assert d.position is not None
+    np.testing.assert_array_equal(d.position, model.table("position")[: len(d)])
     assert d.verified is not None
     assert d.verified <= 1e-6
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 import io
 import struct
 import zipfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
 
 import torch
 from torch import Tensor
@@ -22,13 +24,16 @@ from torch import Tensor
 from embviz.errors import ModelError
 from embviz.models.blocks import BLOCK, Blocks
 from embviz.models.checkpoint import MemoryTensors
-from embviz.models.files import File, KnownStart, size_text
+from embviz.models.files import File, KnownStart, LocalFile, size_text
 from embviz.models.index import TensorEntry, dtype_name
 from embviz.models.ranges import Piece, read_pieces
 from embviz.models.safetensors_header import DTYPES, GIT_LFS
 
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 """Signature, and the lengths of the name and of the extra field (PKZIP APPNOTE 4.3.7)."""
+
+_COPIED = 64_000_000
+"""Bytes of a remote file that are in memory at once while it is copied."""
 
 _FLOATS = frozenset(DTYPES.values())
 
@@ -196,7 +201,7 @@ def _record(tensor: Tensor, at: Mapping[int, zipfile.ZipInfo]) -> _Record:
     return _Record(record, tensor.dtype, tensor.is_contiguous(), tuple(tensor.shape), start)
 
 
-def load_all(file: File, *, allow_download: bool, limit: int | None) -> MemoryTensors:
+def load_all(file: KnownStart, *, allow_download: bool, limit: int | None) -> MemoryTensors:
     """All tensors of a .bin file that is no zip, which can only be read as a whole.
 
     Args:
@@ -212,10 +217,9 @@ def load_all(file: File, *, allow_download: bool, limit: int | None) -> MemoryTe
         raise ModelError("old_too_large", field="model", file=file.name, size=size, limit=size_text(limit))
     if not allow_download:
         raise ModelError("old_format", field="model", file=file.name, size=size)
-    piece = Piece(file, 0, file.size)
     try:
-        data = read_pieces([piece])[piece]
-        state = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+        with _on_disk(file) as stream:
+            state = torch.load(stream, map_location="cpu", weights_only=True)
     except OSError as error:
         raise ModelError("checkpoint", field="model", file=file.name, reason=error) from error
     except ModelError:
@@ -226,3 +230,18 @@ def load_all(file: File, *, allow_download: bool, limit: int | None) -> MemoryTe
         reason = "it holds no tensors by name"
         raise ModelError("checkpoint", field="model", file=file.name, reason=reason)
     return MemoryTensors({name: tensor for name, tensor in state.items() if isinstance(tensor, Tensor)})
+
+
+@contextmanager
+def _on_disk(file: KnownStart) -> Iterator[IO[bytes]]:
+    """A file as a stream: the local one itself, or a copy of the remote one that is gone afterwards."""
+    if isinstance(file.file, LocalFile):
+        with file.file.path.open("rb") as stream:
+            yield stream
+        return
+    with TemporaryFile(prefix="embviz-") as copy:
+        for start in range(0, file.size, _COPIED):
+            piece = Piece(file, start, min(start + _COPIED, file.size))
+            copy.write(read_pieces([piece])[piece])
+        copy.seek(0)
+        yield copy

@@ -10,7 +10,7 @@ import torch
 import embviz
 from embviz.errors import ModelError
 from embviz.models.sources import open_model
-from tests.fake_hub import FakeHub, Repo, commit
+from tests.fake_hub import TOKEN, FakeHub, Repo, commit
 from tests.models import stand_ins
 from tests.models.stand_ins import (
     BERT_BASE,
@@ -151,13 +151,11 @@ def test_an_expired_link_is_asked_for_again_once(hub: FakeHub, tmp_path: Path) -
 
 
 def test_a_token_stays_at_the_hub(hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.fake_hub import TOKEN
-
     write_tiny(tmp_path / "tiny")
     hub.repos["org/private"] = Repo(tmp_path / "tiny", private=True)
     monkeypatch.setenv("HF_TOKEN", TOKEN)
 
-    open_model("org/private")
+    open_model("org/private").tokenizer(16)
 
     assert all(request.authorized for request in hub.requests("/resolve/", origin="hub"))
     assert not any(request.authorized for request in hub.requests(origin="cdn"))
@@ -166,8 +164,6 @@ def test_a_token_stays_at_the_hub(hub: FakeHub, tmp_path: Path, monkeypatch: pyt
 def test_a_shared_server_never_sends_its_owners_token(
     hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.fake_hub import TOKEN
-
     write_tiny(tmp_path / "tiny")
     hub.repos["org/private"] = Repo(tmp_path / "tiny", private=True)
     hub.repos["org/tiny"] = Repo(tmp_path / "tiny")
@@ -230,6 +226,25 @@ def test_a_dead_hub_opens_what_is_cached(hub: FakeHub, tmp_path: Path) -> None:
     hub.faults.status.append(("^/api/models", 503, 9))
 
     assert open_model("org/tiny").revision == commit("org/tiny")
+
+
+def test_a_shared_server_gives_nothing_unasked_out_of_its_owners_cache(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the owner has fetched with a token is refused to visitors, also while the Hub is down."""
+    from huggingface_hub import hf_hub_download
+
+    write_tiny(tmp_path / "tiny")
+    hub.repos["org/private"] = Repo(tmp_path / "tiny", private=True)
+    for name in ("config.json", "model.safetensors", "tokenizer.json"):
+        hf_hub_download("org/private", name, token=TOKEN)
+    monkeypatch.setenv("EMBVIZ_PUBLIC", "1")
+
+    with pytest.raises(ModelError, match="no model “org/private”"):
+        open_model("org/private")
+    hub.faults.status.append(("^/api/models", 503, 9))
+    with pytest.raises(ModelError, match="503"):
+        open_model("org/private")
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model-00001-of-00002.safetensors"])

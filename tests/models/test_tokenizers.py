@@ -155,7 +155,8 @@ def test_sentencepiece_files_are_read_by_transformers(tmp_path: Path) -> None:
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(["the dog saw the other dog", "hello world, the world says hello"] * 50),
-        model_writer=model, vocab_size=40, hard_vocab_limit=False, minloglevel=2, pad_id=0, bos_id=1, eos_id=2, unk_id=3,
+        model_writer=model, vocab_size=40, hard_vocab_limit=False, minloglevel=2,
+        pad_id=0, bos_id=1, eos_id=2, unk_id=3,
         pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]",
     )  # fmt: skip
     (tmp_path / "spm.model").write_bytes(model.getvalue())

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from embviz.embedding.layout import EmbeddingLayout
+from torch import Tensor
+
+from embviz.embedding.layout import Config, EmbeddingLayout
 from embviz.embedding.layout_tools import differ, like, never, root
 from embviz.embedding.sinusoids import ctrl, fairseq, halves
 
@@ -17,7 +19,7 @@ GPT2 = EmbeddingLayout(
     enters=("ln_f",),
     token=("wte.weight",),
     position="wpe.weight",
-    reasons={"segment": "word_table", "normalized": "each_block"},
+    reasons={"segment": "word_table", "normalized": "first_block"},
     sizes={"vocab_size": ("token", 0), "n_embd": ("token", 1), "n_positions": ("position", 0)},
 )
 
@@ -54,12 +56,21 @@ XLM = EmbeddingLayout(
     sizes={"n_words": ("token", 0), "emb_dim": ("token", 1), "max_position_embeddings": ("position", 0)},
 )
 
-NO_NORM: Mapping[str, Any] = {"norm": (), "reasons": {"segment": "no_table", "normalized": "each_block"}}
+
+def _halves_table(config: Config) -> Tensor:
+    return halves(config["max_position_embeddings"], config["d_model"])
+
+
+def _fairseq_table(config: Config) -> Tensor:
+    return fairseq(config["max_position_embeddings"] + 2, config["d_model"], config["pad_token_id"])
+
+
+NO_NORM: Mapping[str, Any] = {"norm": (), "reasons": {"segment": "no_table", "normalized": "first_block"}}
 
 M2M100 = like(
     BART, "m2m_100", "M2M100", "m2m_100.modeling_m2m_100.M2M100Encoder", **NO_NORM, enters=("layer_norm",),
     position="encoder.embed_positions.weights", position_rule="skip_padding", first_position=None,
-    computed=lambda config: fairseq(config["max_position_embeddings"] + 2, config["d_model"], config["pad_token_id"]),
+    computed=_fairseq_table,
     defaults={"max_position_embeddings": 1024, "pad_token_id": 1, "scale_embedding": True},
     sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
 )  # fmt: skip
@@ -79,7 +90,7 @@ DECODER_ROWS: tuple[EmbeddingLayout, ...] = (
         first_position=2,
         counted_from_zero=True,
         extra_positions=2,
-        reasons={"segment": "no_table", "normalized": "each_block"},
+        reasons={"segment": "no_table", "normalized": "first_block"},
         defaults={"word_embed_proj_dim": None, "hidden_size": 768},
         sizes={
             "vocab_size": ("token", 0), "word_embed_proj_dim": ("token", 1), "hidden_size": ("position", 1),
@@ -104,7 +115,7 @@ DECODER_ROWS: tuple[EmbeddingLayout, ...] = (
         token=("embed_tokens.weight",), position="embed_positions.weight",
         scale=root("hidden_size", "scale_embedding"), first_position=2, extra_positions=2,
         counted_from_zero=True,
-        reasons={"segment": "no_table", "normalized": "each_block"},
+        reasons={"segment": "no_table", "normalized": "first_block"},
         defaults={"scale_embedding": True, "hidden_size": 1024},
         sizes={"vocab_size": ("token", 0), "hidden_size": ("token", 1), "max_position_embeddings": ("position", 0)},
     ),
@@ -126,23 +137,24 @@ DECODER_ROWS: tuple[EmbeddingLayout, ...] = (
     like(
         BART, "blenderbot", "Blenderbot", "blenderbot.modeling_blenderbot.BlenderbotEncoder", norm=(),
         enters=("layer_norm",), first_position=0, extra_positions=0, defaults={"d_model": 2560},
-        reasons={"segment": "no_table", "normalized": "each_block"},
+        reasons={"segment": "no_table", "normalized": "first_block"},
     ),
     like(
         BART, "bigbird_pegasus", "BigBird-Pegasus", "bigbird_pegasus.modeling_bigbird_pegasus.BigBirdPegasusEncoder",
         norm=(), enters=("layernorm_embedding",), first_position=0, extra_positions=0,
-        defaults={"scale_embedding": True}, reasons={"segment": "no_table", "normalized": "each_block"},
+        defaults={"scale_embedding": True}, reasons={"segment": "no_table", "normalized": "first_block"},
     ),
     # Positions are computed; a checkpoint may leave their table out
     like(
-        BART, "marian", "Marian", "marian.modeling_marian.MarianEncoder", **NO_NORM, first_position=0, extra_positions=0,
-        computed=lambda config: halves(config["max_position_embeddings"], config["d_model"]),
+        BART, "marian", "Marian", "marian.modeling_marian.MarianEncoder", **NO_NORM,
+        first_position=0, extra_positions=0,
+        computed=_halves_table,
         defaults={"max_position_embeddings": 1024},
     ),
     like(
         BART, "pegasus", "Pegasus", "pegasus.modeling_pegasus.PegasusEncoder", **NO_NORM, enters=("layer_norm",),
         first_position=0, extra_positions=0,
-        computed=lambda config: halves(config["max_position_embeddings"], config["d_model"]),
+        computed=_halves_table,
         defaults={"max_position_embeddings": 1024},
     ),
     M2M100,
@@ -151,13 +163,14 @@ DECODER_ROWS: tuple[EmbeddingLayout, ...] = (
         GPT2, "xglm", "XGLM", "xglm.modeling_xglm.XGLMModel", enters=("layer_norm",), token=("embed_tokens.weight",),
         position="embed_positions.weights", scale=root("d_model", "scale_embedding"), first_position=2,
         counted_from_zero=True, reasons=NO_NORM["reasons"],
-        computed=lambda config: fairseq(config["max_position_embeddings"] + 2, config["d_model"], config["pad_token_id"]),
+        computed=_fairseq_table,
         defaults={"max_position_embeddings": 2048, "d_model": 1024, "scale_embedding": True, "pad_token_id": 1},
         sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
     ),
     like(
         GPT2, "ctrl", "CTRL", "ctrl.modeling_ctrl.CTRLModel", enters=("layernorm",), token=("w.weight",),
-        position="pos_encoding", scale=root("n_embd"), computed=lambda config: ctrl(config["n_positions"], config["n_embd"]),
+        position="pos_encoding", scale=root("n_embd"),
+        computed=lambda config: ctrl(config["n_positions"], config["n_embd"]),
         defaults={"n_positions": 256, "n_embd": 1280}, sizes={"vocab_size": ("token", 0), "n_embd": ("token", 1)},
     ),
     like(GPT2, "gpt-sw3", "GPT-SW3", "gpt2.modeling_gpt2.GPT2Model"),

@@ -65,7 +65,7 @@ DEBERTA = like(
 )  # fmt: skip
 
 NO_SEGMENT: Mapping[str, Any] = {"segment": None, "reasons": {"segment": "no_table"}}
-_NO_NORM: Mapping[str, Any] = {"norm": (), "reasons": {"normalized": "each_block"}}
+_NO_NORM: Mapping[str, Any] = {"norm": (), "reasons": {"normalized": "first_block"}}
 _ROTARY: Mapping[str, Any] = {"position": None, "reasons": {"segment": "switched_off", "position": "rotary"}}
 LAST_SEGMENT = ("token", "position", "segment", "constant")
 _TAPAS_TABLES = tuple(f"embeddings.token_type_embeddings_{i}.weight" for i in range(7))
@@ -142,7 +142,7 @@ ENCODER_ROWS: tuple[EmbeddingLayout, ...] = (
             "position": lambda config: config["position_embedding_type"] == "absolute",
             "mask_token": flag("token_dropout"),
         },
-        reasons={"segment": "no_table", "position": "rotary", "normalized": "each_block"},
+        reasons={"segment": "no_table", "position": "rotary", "normalized": "first_block"},
         defaults={
             "emb_layer_norm_before": None, "position_embedding_type": "absolute", "token_dropout": False,
             "mask_token_id": None, "pad_token_id": None,
@@ -187,7 +187,7 @@ ENCODER_ROWS: tuple[EmbeddingLayout, ...] = (
     # No position at the input
     like(
         WORDS, "xlnet", "XLNet", "xlnet.modeling_xlnet.XLNetModel", enters=(), token=("word_embedding.weight",),
-        reasons={"segment": "in_attention", "position": "relative", "normalized": "each_block"},
+        reasons={"segment": "in_attention", "position": "relative", "normalized": "first_block"},
         sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
     ),
     like(

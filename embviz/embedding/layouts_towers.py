@@ -14,7 +14,7 @@ CLIP = EmbeddingLayout(
     config_at="text_config",
     token=("embeddings.token_embedding.weight",),
     position="embeddings.position_embedding.weight",
-    reasons={"segment": "no_table", "normalized": "each_block"},
+    reasons={"segment": "no_table", "normalized": "first_block"},
     sizes={
         "vocab_size": ("token", 0),
         "hidden_size": ("token", 1),

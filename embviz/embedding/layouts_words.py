@@ -15,14 +15,14 @@ WORDS = EmbeddingLayout(
     official_at="",
     enters=("norm",),
     token=("embed_tokens.weight",),
-    reasons={"segment": "no_table", "position": "rotary", "normalized": "each_block"},
+    reasons={"segment": "no_table", "position": "rotary", "normalized": "first_block"},
     sizes={"vocab_size": ("token", 0), "hidden_size": ("token", 1)},
 )
 
 T5 = like(
     WORDS, "t5", "T5", "t5.modeling_t5.T5EncoderModel", enters=("encoder.final_layer_norm",),
     token=("shared.weight", "encoder.embed_tokens.weight"),
-    reasons={"segment": "no_table", "position": "bias", "normalized": "each_block"},
+    reasons={"segment": "no_table", "position": "bias", "normalized": "first_block"},
     sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
 )  # fmt: skip
 
@@ -35,7 +35,12 @@ _WTE: Mapping[str, Any] = {
     "token": ("wte.weight",), "enters": ("ln_f",), "sizes": {"vocab_size": ("token", 0), "n_embd": ("token", 1)},
 }  # fmt: skip
 _EMBED_IN: Mapping[str, Any] = {"token": ("embed_in.weight",), "enters": ("final_layer_norm",)}
-_ALIBI: Mapping[str, str] = {"segment": "no_table", "position": "alibi", "normalized": "each_block"}
+_ALIBI: Mapping[str, str] = {"segment": "no_table", "position": "alibi", "normalized": "first_block"}
+_ATTENTION: Mapping[str, str] = {
+    "segment": "no_table",
+    "position": "in_attention",
+    "normalized": "first_block",
+}
 
 WORD_ROWS: tuple[EmbeddingLayout, ...] = (
     WORDS,
@@ -135,10 +140,10 @@ WORD_ROWS: tuple[EmbeddingLayout, ...] = (
     like(WORDS, "codegen", "CodeGen", "codegen.modeling_codegen.CodeGenModel", **_WTE),
     like(
         WORDS, "falcon", "Falcon", "falcon.modeling_falcon.FalconModel", token=("word_embeddings.weight",),
-        enters=("ln_f",),
+        enters=("ln_f",), reasons=_ATTENTION,
     ),
     like(
-        WORDS, "mpt", "MPT", "mpt.modeling_mpt.MptModel", token=("wte.weight",), enters=("norm_f",), reasons=_ALIBI,
+        WORDS, "mpt", "MPT", "mpt.modeling_mpt.MptModel", token=("wte.weight",), enters=("norm_f",), reasons=_ATTENTION,
         sizes={"vocab_size": ("token", 0), "d_model": ("token", 1)},
     ),
     like(

@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 def halves(rows: int, width: int) -> Tensor:
-    """Sines in the first half, cosines in the second (`MarianSinusoidalPositionalEmbedding`), in float64 until the end."""
+    """Sines in the first half, cosines in the second, in float64 (`MarianSinusoidalPositionalEmbedding`)."""
     columns = torch.arange(width, dtype=torch.float64)
     angles = torch.arange(rows, dtype=torch.float64)[:, None] / 10000 ** (2 * (columns // 2) / width)
     return torch.cat([angles[:, 0::2].sin(), angles[:, 1::2].cos()], dim=1).float()

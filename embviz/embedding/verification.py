@@ -155,9 +155,8 @@ class OfficialInput:
         pad = self.layout.pad if isinstance(self.layout.pad, int) else self._settings.get(self.layout.pad)
         kept = pad if isinstance(pad, int) and 0 <= pad < MIN_VOCABULARY else None
         free = (i for i in range(len(vocabulary) + 1) if i != kept)
-        return {
-            token_id: kept if token_id == kept else next(free) for token_id in {*vocabulary, kept} - {None}
-        }
+        numbered = {token_id: next(free) for token_id in vocabulary if token_id != kept}
+        return numbered if kept is None else {**numbered, kept: kept}
 
     @torch.no_grad()
     def _load(self, names: Mapping[str, Sequence[str]], tensors: Mapping[str, Tensor]) -> None:
@@ -169,9 +168,9 @@ class OfficialInput:
             if role.startswith("constant_"):
                 target = target[: len(tensor)]
             if role == "token" and self._compact is not None:
-                rows = torch.zeros_like(target)
-                rows[[self._compact[i] for i in self._vocabulary or ()]] = tensor
-                tensor = rows
+                target.zero_()
+                target[[self._compact[i] for i in self._vocabulary or ()]] = tensor
+                continue
             if target.shape != tensor.shape:
                 raise NotCheckedError(
                     f"{name} has the shape {list(tensor.shape)}, {self.name} {list(target.shape)}"

@@ -18,7 +18,9 @@ Ids: TypeAlias = NDArray[np.int64]
 Part = Literal["token", "segment", "position", "constant", "summed", "normalized"]
 COMPONENTS: tuple[Part, ...] = ("token", "segment", "position", "constant")
 """What can be added up; few models have a constant."""
-PARTS: tuple[Part, ...] = (*COMPONENTS, "summed", "normalized")
+PARTS: tuple[Part, ...] = ("token", "segment", "position", "summed", "normalized")
+"""What every view has a place for."""
+ALL_PARTS: tuple[Part, ...] = (*COMPONENTS, "summed", "normalized")
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,7 +162,7 @@ class Decomposition:
         return len(self.encoded)
 
     def part(self, name: Part) -> Floats | None:
-        """One of `PARTS` by its name."""
+        """One of `ALL_PARTS` by its name."""
         array: Floats | None = getattr(self, name)
         return array
 

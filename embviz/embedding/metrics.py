@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from embviz.embedding.decomposition import COMPONENTS, PARTS, Decomposition, Floats, Part
+from embviz.embedding.decomposition import ALL_PARTS, COMPONENTS, Decomposition, Floats, Part
 
 
 def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -106,7 +106,7 @@ class Metrics:
 
 def measure(decomposition: Decomposition) -> Metrics:
     """The numbers of a decomposition."""
-    arrays = {name: decomposition.part(name) for name in PARTS}
+    arrays = {name: decomposition.part(name) for name in ALL_PARTS}
     norms = {
         name: np.linalg.norm(np.asarray(array, np.float64), axis=1)
         for name, array in arrays.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from embviz.embedding.decomposition import COMPONENTS, PARTS
+from embviz.embedding.decomposition import ALL_PARTS, COMPONENTS
 from embviz.figures.drawable import Drawable
 from embviz.figures.style import COLORSCALE, Spec, color_limit, escape_label
 from embviz.i18n import text
@@ -26,7 +26,7 @@ def heatmap_spec(analysis: Drawable, start: int = 0, stop: int | None = None) ->
     """
     d = analysis.after
     stop = len(d) if stop is None else min(stop, len(d))
-    present = [(name, array) for name in PARTS if (array := d.part(name)) is not None]
+    present = [(name, array) for name in ALL_PARTS if (array := d.part(name)) is not None]
     panel = max(MIN_PANEL, ROW_HEIGHT * (stop - start))
     height = len(present) * (panel + PANEL_GAP)
     labels = [escape_label(piece) for piece in d.tokens[start:stop]]

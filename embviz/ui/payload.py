@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embviz.analysis import Analysis, stages
-from embviz.embedding.decomposition import COMPONENTS, PARTS, Decomposition
+from embviz.embedding.decomposition import ALL_PARTS, COMPONENTS, Decomposition
 from embviz.figures.captions import heatmap_caption, map_caption, normalized_caption, strip_caption
 from embviz.figures.heatmap import heatmap_spec
 from embviz.figures.pca import axis_titles, normalized_spec, pca_spec, shown_components
@@ -48,7 +48,7 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
             "width": d.summed.shape[1],
             "parts": {
                 name: _part(d, name, start, stop)
-                for name in PARTS
+                for name in ALL_PARTS
                 if name in d.absent or d.part(name) is not None
             },
             "mean": None if step is None else _base64(step.mean[start:stop]),

@@ -107,11 +107,11 @@ class OfficialInput:
             input_ids = np.vectorize(compact.__getitem__, otypes=[np.int64])(input_ids)
         ones = torch.ones(input_ids.shape, dtype=torch.long)
         given: dict[str, Any] = {
-            "input_ids": torch.from_numpy(input_ids), "attention_mask": ones, "mask": ones, "use_cache": False,
+            "input_ids": torch.tensor(input_ids), "attention_mask": ones, "mask": ones, "use_cache": False,
             "bbox": torch.zeros((*input_ids.shape, 4), dtype=torch.long),
         }  # fmt: skip
         if "segment" in self.roles:
-            types = torch.from_numpy(token_type_ids)
+            types = torch.tensor(token_type_ids)
             if (columns := self.layout.segment_columns) > 1:
                 types = nn.functional.pad(types[..., None], (0, columns - 1))
             given["token_type_ids"] = types
@@ -121,7 +121,7 @@ class OfficialInput:
             if "position_ids" not in accepted and not (position_ids == usual).all():
                 raise NotCheckedError(f"{self.name} takes no position_ids")
             counted = position_ids - (first if self.layout.counted_from_zero else 0)
-            given["position_ids"] = torch.from_numpy(counted)
+            given["position_ids"] = torch.tensor(counted)
         return {name: value for name, value in given.items() if name in accepted}
 
     def _build(self, config: Config) -> nn.Module:

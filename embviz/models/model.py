@@ -9,7 +9,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from embviz.embedding.decomposition import Decomposition, EncodedText, Floats, Ids, LayerNormStep
+from embviz.embedding.decomposition import (
+    Decomposition,
+    EncodedText,
+    Floats,
+    Ids,
+    LayerNormStep,
+    read_only_ids,
+)
 from embviz.embedding.layout import EmbeddingLayout
 from embviz.embedding.layouts import layout_of
 from embviz.embedding.module import EmbeddingParts, default_device
@@ -77,7 +84,7 @@ class EmbeddingModel:
     def decompose(self, text: str, text_pair: str | None = None) -> Decomposition:
         """The input layer's answer to a text or a pair, taken apart."""
         encoded = self.encode(text, text_pair)
-        positions = self.module.default_positions(torch.from_numpy(encoded.input_ids)[None])[0].numpy()
+        positions = self.module.default_positions(torch.tensor(encoded.input_ids)[None])[0].numpy()
         return self.decompose_ids(encoded, encoded.token_type_ids, positions)
 
     def decompose_ids(
@@ -96,7 +103,7 @@ class EmbeddingModel:
             factors: what token, segment or position vectors are multiplied by; None leaves all as they are.
 
         Raises:
-            InputError: an id is not a row of its table.
+            InputError: there is not one id a token, or an id is not a row of its table.
         """
         for piece, token_id in zip(encoded.tokens, encoded.input_ids.tolist(), strict=True):
             if not 0 <= token_id < self.card.vocab_size:
@@ -104,8 +111,11 @@ class EmbeddingModel:
                 raise InputError(
                     "vocabulary", field="model", piece=piece, id=token_id, rows=rows, last=rows - 1
                 )
-        token_type_ids = self._segments(np.asarray(token_type_ids, np.int64))
-        position_ids = np.asarray(position_ids, np.int64)
+        for name, ids in (("token_type_ids", token_type_ids), ("position_ids", position_ids)):
+            if np.shape(ids) != (len(encoded),):
+                raise InputError("ids_length", field=name, name=name, found=np.size(ids), length=len(encoded))
+        token_type_ids = read_only_ids(self._segments(np.asarray(token_type_ids, np.int64)))
+        position_ids = read_only_ids(position_ids)
         parts = self._forward(encoded.input_ids, token_type_ids, position_ids, factors or {})
         summed, constant = _numpy(parts.summed[0]), self.module.constant
         return Decomposition(
@@ -212,8 +222,8 @@ class EmbeddingModel:
         device = self.module.position_ids.device
         rows = self.tensors.rows(self.names["token"], input_ids.tolist())
         given = {
-            "input_ids": torch.from_numpy(input_ids), "inputs_embeds": rows,
-            "token_type_ids": torch.from_numpy(token_type_ids), "position_ids": torch.from_numpy(position_ids),
+            "input_ids": torch.tensor(input_ids), "inputs_embeds": rows,
+            "token_type_ids": torch.tensor(token_type_ids), "position_ids": torch.tensor(position_ids),
         }  # fmt: skip
         parts: EmbeddingParts = self.module(
             **{name: tensor[None].to(device) for name, tensor in given.items()}

@@ -110,4 +110,4 @@ def official_answers(
 
 def as_batch(*columns: np.ndarray) -> tuple[Tensor, ...]:
     """Ids of one text as a batch of one."""
-    return tuple(torch.from_numpy(np.asarray(column))[None] for column in columns)
+    return tuple(torch.tensor(np.asarray(column))[None] for column in columns)

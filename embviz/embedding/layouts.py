@@ -19,6 +19,12 @@ LAYOUTS: Mapping[str, EmbeddingLayout] = {
     layout.model_type: layout for layout in (*ENCODER_ROWS, *DECODER_ROWS, *TOWER_ROWS, *WORD_ROWS)
 }
 
+BEST_KNOWN = (
+    "bert", "roberta", "distilbert", "albert", "electra", "deberta-v2", "mpnet", "xlm-roberta", "modernbert", "gpt2",
+    "bart", "t5", "llama",
+)  # fmt: skip
+"""Named where another one is asked for; all of them would be a page."""
+
 REFUSED: Mapping[str, str] = {
     "roc_bert": "character_forms",
     "canine": "hashed_characters",
@@ -41,6 +47,6 @@ def layout_of(model_type: str) -> EmbeddingLayout:
     if model_type in REFUSED:
         raise ModelError(f"refused.{REFUSED[model_type]}", field="model", model_type=model_type)
     if model_type not in LAYOUTS:
-        known = ", ".join(sorted(LAYOUTS))
-        raise ModelError("model_type", field="model", model_type=model_type, known=known)
+        known = ", ".join(BEST_KNOWN)
+        raise ModelError("model_type", field="model", model_type=model_type, count=len(LAYOUTS), known=known)
     return LAYOUTS[model_type]

@@ -14,7 +14,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 import embviz
 from embviz.embedding.decomposition import COMPONENTS, Decomposition
-from embviz.embedding.layouts import LAYOUTS, REFUSED, layout_of
+from embviz.embedding.layouts import BEST_KNOWN, LAYOUTS, REFUSED, layout_of
 from embviz.embedding.metrics import layer_norm_attribution
 from embviz.embedding.verification import TOLERANCE
 from tests.embedding.architectures import CONFIGS, configs_of
@@ -152,3 +152,7 @@ def test_a_row_needs_no_entry_that_it_has_no_default_for(model_type: str) -> Non
 def test_what_is_no_sum_is_refused_by_name(model_type: str) -> None:
     with pytest.raises(embviz.ModelError, match=model_type):
         layout_of(model_type)
+
+
+def test_the_best_known_have_rows() -> None:
+    assert set(BEST_KNOWN) <= set(LAYOUTS)

@@ -126,7 +126,7 @@ def test_each_layout_names_a_class_and_its_tensors() -> None:
 
 
 def test_an_unknown_architecture_is_named_with_those_that_are_known() -> None:
-    with pytest.raises(embviz.ModelError, match=r"reformer.*bert") as caught:
-        layout_of("reformer")
+    with pytest.raises(embviz.ModelError, match=r"rwkv.*bert") as caught:
+        layout_of("rwkv")
 
     assert caught.value.field == "model"

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 REVISION = re.compile(r"[A-Za-z0-9_][\w.\-]*(/[A-Za-z0-9_][\w.\-]*)*", re.ASCII)
 """Branches, tags, commits and refs/pr/N; huggingface_hub itself would follow `../..` out of its cache."""
 
+KEPT = 2_000_000
+"""Files of fewer bytes are not put into the Hub cache: they come sooner than the answers that it asks for first."""
+
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
@@ -149,7 +152,7 @@ class HubRepository:
             ModelError: the Hub refuses, or cannot be reached.
         """
         path = self._cached_path(name)
-        if path is None and keep and not is_public():
+        if path is None and keep and self.sizes[name] > KEPT and not is_public():
             path = in_background(lambda: self._fetch(name))()
         return download(self._remote(name)) if path is None else path.read_bytes()
 

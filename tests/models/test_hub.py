@@ -195,6 +195,18 @@ def test_cached_files_are_not_fetched_again(hub: FakeHub, tmp_path: Path) -> Non
     assert [request.path.partition("?")[0] for request in hub.log] == ["/api/models/org/tiny"]
 
 
+def test_large_tokenizers_stay_in_the_cache(hub: FakeHub, tmp_path: Path) -> None:
+    write_tiny(tmp_path / "tiny")
+    path = tmp_path / "tiny" / "tokenizer.json"
+    path.write_text(path.read_text(encoding="utf-8") + " " * 2_000_000, encoding="utf-8")
+    hub.repos["org/tiny"] = Repo(tmp_path / "tiny")
+
+    for _ in range(2):
+        assert open_model("org/tiny").tokenizer(16).encode("dog").tokens == ("[CLS]", "dog", "[SEP]")
+
+    assert len([request for request in hub.requests("tokenizer.json") if request.sent]) == 1
+
+
 def test_offline_opens_what_is_cached_and_says_what_is_not(
     hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

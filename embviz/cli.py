@@ -9,6 +9,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from embviz.errors import EmbvizError, InputError
@@ -214,10 +215,9 @@ def _print(lines: str) -> None:
 
 def _serve(arguments: argparse.Namespace) -> None:
     """Serves the page until it is stopped."""
-    from embviz.ui.server import DEFAULT_PORT, serve
-
+    server = import_module("embviz.ui.server")  # the page is a program of its own; nothing else here knows it
     try:
-        serve(arguments.port, arguments.host)
+        server.serve(arguments.port, arguments.host)
     except OSError as error:
-        port = arguments.port or os.environ.get("GRADIO_SERVER_PORT", DEFAULT_PORT)
+        port = arguments.port or os.environ.get("GRADIO_SERVER_PORT", server.DEFAULT_PORT)
         raise InputError("cli_serve", host=arguments.host or "localhost", port=port) from error

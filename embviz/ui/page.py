@@ -12,6 +12,7 @@ from typing import Any, TypedDict
 from urllib.parse import urlencode
 
 import gradio as gr
+from gradio.events import api as add_endpoint
 
 from embviz.i18n import text
 from embviz.ui import handlers
@@ -81,6 +82,7 @@ class Form:
 
 def build_page() -> gr.Blocks:
     """The page as a Gradio app that nobody has launched yet; `server.serve` launches it as it is meant to be."""
+    page: gr.Blocks
     with gr.Blocks(
         title=text("page.title"), fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)
     ) as page:
@@ -99,7 +101,7 @@ def build_page() -> gr.Blocks:
         outputs = [*mailboxes, *(notices[field] for field in NOTICES)]
         _wire_form(page, form, outputs)
         _wire_views(form, strip, projection, outputs)
-        gr.api(handlers.explain, api_name="explain", concurrency_id="compute", concurrency_limit=2)
+        add_endpoint(handlers.explain, api_name="explain", concurrency_id="compute", concurrency_limit=2)
     page.queue(max_size=64, default_concurrency_limit=2)
     return page
 
@@ -114,16 +116,22 @@ def _create_form(notices: dict[str, gr.HTML]) -> Form:
             pair = gr.Textbox(label=text("form.text_pair"), lines=1, max_lines=8, elem_id="embviz-text-pair")
             notices["text_pair"] = create_notice("text-pair")
             with gr.Row(elem_id="embviz-buttons"):
-                show = gr.Button(text("form.show"), variant="primary", elem_id="embviz-show", scale=3, min_width=80)
+                show = gr.Button(
+                    text("form.show"), variant="primary", elem_id="embviz-show", scale=3, min_width=80
+                )
                 swap = gr.Button(text("form.swap"), elem_id="embviz-swap", scale=1, min_width=80)
             examples = create_view("examples", events=("example",))
         with gr.Column(elem_classes="ev-card", elem_id="embviz-model-box"):
             choices = [(text(key), ref) for key, ref in MODELS]
             model = gr.Dropdown(
-                choices, value=MODELS[0][1], label=text("form.model"), filterable=False, elem_id="embviz-model"
+                choices,
+                value=MODELS[0][1],
+                label=text("form.model"),
+                filterable=False,
+                elem_id="embviz-model",
             )
             notices["model"] = create_notice("model")
-            card = create_view("modelcard", events=("verify",))
+            card = create_view("modelcard", events=("verify",), elem_id="embviz-card")
         options = gr.Textbox(visible=False)
     return Form(box, pair, model, show, swap, options, examples, card)
 
@@ -241,5 +249,3 @@ def _sent(value: str | None) -> Any:
 def _no_markup(value: str) -> str:
     """The same JSON without a single `<`: whatever a browser or a proxy makes of it, it holds no markup."""
     return value.replace("<", "\\u003c")
-
-

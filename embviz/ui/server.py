@@ -41,6 +41,8 @@ class SecurityHeaders:
         self.app = app
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Passes everything on, and adds the headers to the start of an answer."""
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *_HEADERS]
@@ -49,7 +51,9 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-def serve(port: int | None = None, host: str | None = None, *, block: bool = True, quiet: bool = False) -> Any:
+def serve(
+    port: int | None = None, host: str | None = None, *, block: bool = True, quiet: bool = False
+) -> Any:
     """Serves the page, and returns the Gradio app once it answers (or when it ends, with `block`).
 
     Args:
@@ -64,7 +68,7 @@ def serve(port: int | None = None, host: str | None = None, *, block: bool = Tru
     page = build_page()
     page.launch(
         server_port=port if port is not None else int(os.environ.get("GRADIO_SERVER_PORT", DEFAULT_PORT)),
-        server_name=host or os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if _on_space() else "127.0.0.1"),
+        server_name=host or os.environ.get("GRADIO_SERVER_NAME") or _default_host(),
         quiet=quiet,
         prevent_thread_lock=True,
         **launch_settings(),
@@ -119,8 +123,9 @@ def _settle_environment() -> None:
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 
-def _on_space() -> bool:
-    return "SPACE_ID" in os.environ
+def _default_host() -> str:
+    """This machine only; on a Hugging Face Space the visitors come through a proxy from outside."""
+    return "0.0.0.0" if "SPACE_ID" in os.environ else "127.0.0.1"  # noqa: S104 - meant so on a Space
 
 
 def _warm_up() -> None:

@@ -67,9 +67,10 @@ class CompressedFiles:
     async def __call__(
         self,
         scope: Message,
-        receive: Callable[[], Awaitable[Message]],
+        receive: Callable[[], Awaitable[Message]],  # noqa: ARG002 - ASGI calls with it
         send: Callable[[Message], Awaitable[None]],
     ) -> None:
+        """Answers with the file, or with 404."""
         name = scope["path"].rsplit("/", 1)[-1]
         headers = dict(scope["headers"])
         brotli_accepted = b"br" in headers.get(b"accept-encoding", b"")

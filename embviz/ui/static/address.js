@@ -1,6 +1,6 @@
 // The page's address: the Recipe in the query, the selected token and dimension after the #.
 
-import { current, selectFirst, subscribe } from "./store.js";
+import { current, query, selectFirst, subscribe } from "./store.js";
 
 /** Takes the selection from the address, and keeps the address up to date from then on. */
 export function followAddress() {
@@ -16,18 +16,17 @@ export function followAddress() {
 
 /** The link to the present view, for someone else: without the theme of this visit. */
 export function link() {
-  return `${location.origin}${location.pathname}${query(null)}${hash()}`;
+  return `${location.origin}${location.pathname}${search(null)}${hash()}`;
 }
 
 function write() {
   const theme = new URLSearchParams(location.search).get("__theme");
-  const next = query(theme) + hash();
+  const next = search(theme) + hash();
   if (next !== location.search + location.hash) history.replaceState(history.state, "", location.pathname + next);
 }
 
-function query(theme) {
-  const { parts, map } = current();
-  const kept = [map?.query ?? parts?.query ?? "", theme ? `__theme=${encodeURIComponent(theme)}` : ""].filter(Boolean);
+function search(theme) {
+  const kept = [query(), theme ? `__theme=${encodeURIComponent(theme)}` : ""].filter(Boolean);
   return kept.length ? `?${kept.join("&")}` : "";
 }
 

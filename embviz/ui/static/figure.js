@@ -15,6 +15,9 @@ const CONFIG = {
 
 let loading = null;
 
+/** Whether the page is as narrow as a phone. */
+export const isNarrow = () => matchMedia("(max-width: 760px)").matches;
+
 /** Our own Plotly, fetched on the first call; kept here because other code may replace the global one. */
 export function loadPlotly() {
   loading ??= new Promise((resolve, reject) => {

@@ -61,11 +61,8 @@ function factsOf(model) {
   return [model.model_type?.toUpperCase(), ...facts].filter(Boolean).join(" · ");
 }
 
-function fillMark(mark, { verified, note }) {
-  const equal = typeof verified === "number" && verified <= 1e-5;
-  mark.className = `ev-mark ${equal ? "ev-good" : "ev-bad"}`;
-  const difference = typeof verified === "number" ? (verified === 0 ? "0" : verified.toExponential(0).replace("e-", "e−")) : "";
-  if (typeof verified !== "number") mark.textContent = note || text("mark.none");
-  else mark.textContent = text(equal ? "mark.equal" : "mark.differs", { difference });
+function fillMark(mark, { state, text: sentence, note }) {
+  mark.className = `ev-mark ${{ ok: "ev-good", different: "ev-bad" }[state] ?? ""}`;
+  mark.textContent = sentence;
   mark.title = note ?? "";
 }

@@ -2,7 +2,7 @@
 
 import { plotlyScale, variable } from "./colours.js";
 import { make, menu, tick } from "./dom.js";
-import { createFigure, onPoint } from "./figure.js";
+import { createFigure, isNarrow, onPoint } from "./figure.js";
 import { current, hover, limit, row, scaleOf, select, setScale, subscribe } from "./store.js";
 import { exact, signed, text } from "./words.js";
 
@@ -121,7 +121,11 @@ function fill(trace, view) {
 
 function colour(axis, scale) {
   Object.assign(axis, { colorscale: plotlyScale(), cmin: -limit(scale), cmax: limit(scale), cauto: false });
-  if (axis.colorbar) Object.assign(axis.colorbar, { outlinewidth: 0, thickness: 10, tickfont: { color: variable("mute"), size: 11 } });
+  // The strip's legend says the same; a narrow figure leaves the room to the numbers.
+  axis.showscale = !isNarrow();
+  const place = scale === "parts" ? { y: 1, yanchor: "top", len: 190 } : { y: 0, yanchor: "bottom", len: 150 };
+  Object.assign((axis.colorbar ??= {}), place, { lenmode: "pixels", outlinewidth: 0, thickness: 10, nticks: 5, tickfont: { color: variable("mute"), size: 11 } });
+  if (axis.colorbar.title) axis.colorbar.title.font = { color: variable("mute"), size: 12 };
 }
 
 /** About sixteen dimensions are named below, whatever their order. */
@@ -159,8 +163,8 @@ function hideTip(tip) {
 function frame(figure, view) {
   const { plot, plotly, drawn } = figure;
   if (!drawn || plot.offsetParent === null) return;
-  const { parts, token, dim } = current();
-  const [y, x] = [token - parts.start, view.dims.indexOf(dim)];
+  const { token, dim } = current();
+  const [y, x] = [token, view.dims.indexOf(dim)];
   const ink = variable("ink");
   const shapes = [];
   for (const trace of plot.data) {

@@ -2,14 +2,15 @@
 
 import { variable } from "./colours.js";
 import { make, menu, switches, tick } from "./dom.js";
-import { createFigure, numbers, onPoint, plotlyText } from "./figure.js";
-import { PARTS, changed, current, hover, select, subscribe } from "./store.js";
+import { createFigure, isNarrow, numbers, onPoint, plotlyText } from "./figure.js";
+import { PARTS, changed, current, hover, query, select, subscribe } from "./store.js";
 import { text } from "./words.js";
 
 const FITS = ["input", "parts", "positions", "vocabulary"];
 const COLOURINGS = ["component", "segment", "position"];
 const PAIRS = ["1,2", "1,3", "2,3", "3,4"];
-const MANY_LABELS = 24; // beyond this many points the names stand on each other; they then show on hover
+const HEIGHT = 500;
+const SMALL_HEIGHT = 400;
 
 /** What the toolbar says, as the fields of a Recipe; it goes along with every question to the server. */
 export const options = { pca_fit: "input", special_tokens: false, pca_components: [1, 2], color_by: "component" };
@@ -22,7 +23,7 @@ export function mountProjection(element, gradio) {
   const toolbar = createToolbar(shown, (change) => {
     Object.assign(options, change);
     window.embviz.busy();
-    gradio.trigger("options", { query: current().parts.query, options });
+    gradio.trigger("options", { query: query(), options });
   });
   const empty = make("p", { class: "ev-empty", hidden: true });
   const host = make("div", { class: "ev-host" });
@@ -38,13 +39,13 @@ export function mountProjection(element, gradio) {
   subscribe(["map"], (state) => {
     if (!state.map) return;
     root.classList.remove("ev-waiting");
-    Object.assign(options, chosen(state.map.recipe ?? state.parts.recipe));
-    toolbar.show(state);
+    Object.assign(options, chosen(state.map.query));
+    toolbar.show();
     const spec = state.map[shown.what];
     host.hidden = !spec;
     empty.hidden = Boolean(spec);
     empty.textContent = spec ? "" : (state.map.message ?? "");
-    say.textContent = spec ? (state.map.sentences?.[shown.what] ?? "") : "";
+    say.textContent = spec ? [state.map.sentences?.[shown.what], state.map.left_out].filter(Boolean).join(" ") : "";
   });
   subscribe(["map", "colours", "parts"], () => figure.draw());
   subscribe(["selection", "hover"], () => moveRing(figure));
@@ -52,11 +53,15 @@ export function mountProjection(element, gradio) {
 
 const pointToken = (point) => (Number.isInteger(point?.customdata) ? point.customdata : null);
 
-/** The Recipe's fields that this toolbar shows. */
+/** The Recipe's fields that this toolbar shows, out of its query; what is left out has its default. */
 function chosen(recipe) {
-  if (!recipe) return {};
-  const { pca_fit, special_tokens, pca_components, color_by } = recipe;
-  return { pca_fit, special_tokens, pca_components, color_by };
+  const fields = new URLSearchParams(recipe ?? "");
+  return {
+    pca_fit: fields.get("pca_fit") ?? "input",
+    special_tokens: fields.get("special_tokens") === "1",
+    pca_components: (fields.get("pca_components") ?? "1,2").split(",").map(Number),
+    color_by: fields.get("color_by") ?? "component",
+  };
 }
 
 function createToolbar(shown, ask) {
@@ -70,10 +75,10 @@ function createToolbar(shown, ask) {
   const colour = menu(text("map.colour"), COLOURINGS.map((key) => [key, text(`map.colour_${key}`)]), (value) => ask({ color_by: value }));
   const special = tick(text("map.special"), (on) => ask({ special_tokens: on }), text("map.special_hint"));
   const element = make("div", { class: "ev-toolbar" }, what.group, depth.group, pair.field, fit.field, colour.field, special.field);
-  return { element, show: (state) => showChoices(state, shown, { what, fit, pair, depth, colour, special }) };
+  return { element, show: () => showChoices(shown, { what, fit, pair, depth, colour, special }) };
 }
 
-function showChoices(state, shown, { what, fit, pair, depth, colour, special }) {
+function showChoices(shown, { what, fit, pair, depth, colour, special }) {
   const key = options.pca_components.join(",");
   what.set(shown.what);
   depth.set(String(options.pca_components.length));
@@ -96,24 +101,22 @@ function compose(shown) {
   const spec = map?.[shown.what];
   if (!spec) return null;
   const data = structuredClone(spec.data);
-  for (const trace of data) if (trace.meta !== "selection") dress(trace, map);
+  for (const trace of data) dress(trace);
   const ring = data.find((trace) => trace.meta === "selection");
   if (ring) Object.assign(ring, ringStyle(ring), ringPlace(data));
-  return { data, layout: spec.layout };
+  if (!isNarrow()) return { data, layout: { height: HEIGHT, ...spec.layout } };
+  return { data, layout: { ...spec.layout, height: SMALL_HEIGHT, margin: { ...spec.layout.margin, l: 44, r: 36 } } };
 }
 
 /** The colours of a trace that shows one component; a trace coloured by its numbers keeps what Python chose. */
-function dress(trace, map) {
+function dress(trace) {
   const role = PARTS.includes(trace.meta) ? trace.meta : null;
   if (!role) return;
   const colour = variable(role);
   if (trace.marker && !isMany(trace.marker.color)) trace.marker.color = colour;
   if (trace.line) trace.line.color = colour;
-  if (trace.textfont || trace.mode?.includes("text")) {
-    const many = (trace.customdata?.length ?? 0) > MANY_LABELS;
-    if (many) trace.mode = trace.mode.replace("+text", "").replace("text+", "");
-    else trace.textfont = { ...trace.textfont, color: variable("ink"), size: 13 };
-  }
+  if (trace.type === "scatter") trace.cliponaxis = false; // a name at the edge may stand beyond it
+  if (trace.mode?.includes("text")) trace.textfont = { ...trace.textfont, color: variable(role === "token" ? "mute" : "ink"), size: role === "token" ? 11 : 13 };
 }
 
 const isMany = (colour) => Array.isArray(colour) || Boolean(colour?.bdata) || ArrayBuffer.isView(colour);
@@ -138,7 +141,7 @@ function ringPlace(data) {
   for (const one of [token, hovered === token ? null : hovered]) {
     const at = one === null ? -1 : tokens.indexOf(one);
     for (const [name, values] of axes) place[name].push(at < 0 ? null : values[at]);
-    place.text.push(at < 0 || tokens.length <= MANY_LABELS ? "" : `${plotlyText(parts.tokens[one].piece)} <sub>${one}</sub>`);
+    place.text.push(at < 0 || target.text?.[at] ? "" : `${plotlyText(parts.tokens[one].piece)} <sub>${one}</sub>`);
   }
   return place;
 }

@@ -46,6 +46,9 @@ function tell() {
 
 export const current = () => state;
 
+/** The Recipe of what is on the page, as a URL query; the map may have been drawn with other choices than the rest. */
+export const query = () => state.map?.query ?? state.parts?.query ?? "";
+
 /** Takes `parts` from the server. */
 export function receiveParts(json) {
   const sent = JSON.parse(json);

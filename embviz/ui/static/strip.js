@@ -1,7 +1,7 @@
 // The strip: one column a token, one row a part, each crossing a tile of the real vector.
 
 import { make, piece } from "./dom.js";
-import { PARTS, current, hover, select, subscribe } from "./store.js";
+import { PARTS, current, hover, query, select, subscribe } from "./store.js";
 import { createLegend } from "./legend.js";
 import { cellSize, gridOf, paint, tileCanvas } from "./tile.js";
 import { text } from "./words.js";
@@ -23,7 +23,7 @@ export function mountStrip(element, gradio) {
   root.append(legend.element, scroller, make("div", { class: "ev-under" }, say, pager.element), skeleton());
   root.classList.add("ev-waiting");
 
-  const view = { columns: [], selected: -1, hovered: -1 };
+  const view = { columns: [], selected: null, hovered: null };
   listenTo(list, view);
   subscribe(["parts"], (state) => {
     root.classList.remove("ev-waiting");
@@ -62,7 +62,7 @@ function buildColumns(list, view, sent) {
   list.parentElement.style.setProperty("--tile-height", `${grid.rows * size}px`);
   list.parentElement.style.setProperty("--tile-width", `${grid.columns * size}px`);
   view.columns = [];
-  view.selected = view.hovered = -1;
+  view.selected = view.hovered = null;
   for (let token = sent.start; token < sent.stop; token++) view.columns.push(buildColumn(sent, token, grid, size));
   list.replaceChildren(...view.columns.map((column) => column.element));
   for (const name of PARTS) if (sent.rows[name].absent) list.append(make("p", { class: `ev-reason ev-row-${name}` }, sent.rows[name].absent));
@@ -103,7 +103,7 @@ function paintColumns(view) {
 
 /** Moves the two marks: the sticky one of the selected token and the passing one under the pointer. */
 function mark(view, state, scroller) {
-  const at = (token) => view.columns[token - state.parts.start]?.element;
+  const at = (token) => (token === null ? undefined : view.columns[token - state.parts.start]?.element);
   if (view.selected !== state.token) {
     const [before, now] = [at(view.selected), at(state.token)];
     before?.setAttribute("aria-selected", "false");
@@ -159,7 +159,7 @@ function createPager(gradio) {
     const sent = current().parts;
     const size = sent.stop - sent.start;
     window.embviz.busy();
-    gradio.trigger("window", { query: sent.query, start: Math.max(0, Math.min(start, sent.total - size)) });
+    gradio.trigger("window", { query: query(), start: Math.max(0, Math.min(start, sent.total - size)) });
   };
   const move = (windows) => {
     const sent = current().parts;

@@ -65,7 +65,11 @@ class Checkpoint:
         return self.entries[name].shape
 
     def tensor(self, name: str) -> Tensor:
-        """A whole tensor, float32."""
+        """A whole tensor, float32.
+
+        Raises:
+            ModelError: it holds no floating-point numbers, or the file has become shorter.
+        """
         entry = self.entries[name]
         size = prod(entry.shape) * entry.dtype.itemsize
         return self._read(entry, entry.start, size).reshape(entry.shape)
@@ -75,6 +79,7 @@ class Checkpoint:
 
         Raises:
             IndexError: an id is not a row of the table.
+            ModelError: the file has become shorter.
         """
         entry = self.entries[name]
         count, width = entry.shape
@@ -86,8 +91,13 @@ class Checkpoint:
         return torch.stack([read[i] for i in ids]) if ids else torch.empty(0, width)
 
     def _read(self, entry: TensorEntry, start: int, size: int) -> Tensor:
-        data = bytearray(self.file.read(start, start + size))
-        return torch.frombuffer(data, dtype=entry.dtype).float()
+        if entry.dtype not in DTYPES.values():
+            raise ModelError("checkpoint", field="model", reason="a tensor holds no floating-point numbers")
+        try:
+            data = bytearray(self.file.read(start, start + size))
+        except OSError as error:
+            raise ModelError("checkpoint", field="model", reason=error) from error
+        return torch.frombuffer(data, dtype=entry.dtype).float() if data else torch.empty(0)
 
 
 class MemoryTensors:
@@ -108,7 +118,13 @@ class MemoryTensors:
         return self.tensors[name].float()
 
     def rows(self, name: str, ids: Sequence[int]) -> Tensor:
-        """Rows of a table, float32, `(len(ids), width)`."""
+        """Rows of a table, float32, `(len(ids), width)`.
+
+        Raises:
+            IndexError: an id is not a row of the table.
+        """
+        if any(i < 0 for i in ids):
+            raise IndexError(f"{name} has no negative rows")
         return self.tensors[name][list(ids)].float()
 
 
@@ -119,9 +135,11 @@ def _read_header(file: File) -> dict[str, TensorEntry]:
             raise ValueError(f"header of {length} bytes")
         header = json.loads(file.read(8, 8 + length))
         header.pop("__metadata__", None)
-        return {name: _entry(fields, 8 + length, file.size) for name, fields in header.items()}
+        entries = {name: _entry(fields, 8 + length, file.size) for name, fields in header.items()}
+        _check_coverage([fields["data_offsets"] for fields in header.values()], file.size - 8 - length)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelError("checkpoint", field="model", reason=error) from error
+    return entries
 
 
 def _entry(fields: Mapping[str, Any], data_start: int, size: int) -> TensorEntry:
@@ -137,3 +155,14 @@ def _entry(fields: Mapping[str, Any], data_start: int, size: int) -> TensorEntry
     if prod(shape) * dtype.itemsize != stop - start:
         raise ValueError("a tensor's shape contradicts its length")
     return TensorEntry(dtype, shape, data_start + start)
+
+
+def _check_coverage(offsets: list[list[int]], size: int) -> None:
+    """Tensors lie end to end and fill the file, as the format demands: no hole, no overlap, no rest."""
+    end = 0
+    for start, stop in sorted(offsets):
+        if start != end:
+            raise ValueError("tensors overlap or leave a hole")
+        end = stop
+    if end != size:
+        raise ValueError("the file is longer than its tensors")

@@ -58,7 +58,7 @@ class TextTokenizer:
             input_ids=np.array(encoding.ids, np.int64),
             token_type_ids=np.array(encoding.type_ids, np.int64),
             special_tokens_mask=np.array(encoding.special_tokens_mask, np.int64),
-            typed_special=self._typed_special(encoding),
+            typed_special=self._typed_special(encoding, (text, text_pair or "")),
             offsets=tuple(encoding.offsets),
             sentences=tuple(encoding.sequence_ids),
             word_ids=tuple(encoding.word_ids),
@@ -87,7 +87,7 @@ class TextTokenizer:
         unknown: str | None = self._spec["model"].get("unk_token")
         return unknown
 
-    def _typed_special(self, encoding: Encoding) -> tuple[bool, ...]:
+    def _typed_special(self, encoding: Encoding, texts: tuple[str, str]) -> tuple[bool, ...]:
         """Special tokens that stand in the text itself; `special_tokens_mask` has only the added ones.
 
         [UNK] counts only where these very letters were typed.
@@ -96,7 +96,7 @@ class TextTokenizer:
         return tuple(
             sentence is not None
             and token_id in self._special_ids
-            and (token != self._unknown or end - start == len(token))
+            and (token != self._unknown or texts[sentence][start:end] == token)
             for token_id, token, (start, end), sentence in rows
         )
 

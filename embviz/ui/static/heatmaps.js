@@ -3,6 +3,7 @@
 import { plotlyScale, variable } from "./colours.js";
 import { make, menu, tick } from "./dom.js";
 import { createFigure, isNarrow, onPoint } from "./figure.js";
+import { box, createOverlay, scaleOfAxes } from "./overlay.js";
 import { current, hover, limit, row, scaleOf, select, setScale, subscribe } from "./store.js";
 import { exact, signed, text } from "./words.js";
 
@@ -21,8 +22,10 @@ export function mountHeatmaps(element) {
     onPoint(figure, "click", (point) => point && select(cellAt(point, view)));
     onPoint(figure, "hover", (point, event) => showTip(tip, host, cellAt(point, view), event));
     onPoint(figure, "unhover", () => hideTip(tip));
-    frame(figure, view);
+    onPoint(figure, "relayout", () => frame(figure, overlay, view));
+    frame(figure, overlay, view);
   });
+  const overlay = createOverlay(figure);
   const toolbar = createToolbar(view, figure.draw);
   root.append(make("h2", { class: "ev-unseen" }, text("tab.heatmaps")), toolbar.element, host, say);
   subscribe(["parts", "colours"], (state) => {
@@ -30,7 +33,7 @@ export function mountHeatmaps(element) {
     say.textContent = state.parts.sentences?.heatmap ?? "";
     figure.draw();
   });
-  subscribe(["selection"], () => frame(figure, view));
+  subscribe(["selection", "hover"], () => frame(figure, overlay, view));
 }
 
 /** Order and window of the dimensions, and the range of the colours. */
@@ -159,19 +162,23 @@ function hideTip(tip) {
   hover(null);
 }
 
-/** Frames the selected cell in every panel, and its token's row. */
-function frame(figure, view) {
-  const { plot, plotly, drawn } = figure;
+/** Frames the selected cell in every panel, and its token's row; more faintly the row under the pointer. */
+function frame({ plot, drawn }, overlay, view) {
   if (!drawn || plot.offsetParent === null) return;
-  const { token, dim } = current();
-  const [y, x] = [token, view.dims.indexOf(dim)];
-  const ink = variable("ink");
-  const shapes = [];
+  const { token, dim, hovered } = current();
+  const column = view.dims.indexOf(dim);
+  const [ink, panel, mute] = [variable("ink"), variable("panel"), variable("mute")];
+  const marks = [];
   for (const trace of plot.data) {
-    const axes = { xref: trace.xaxis ?? "x", yref: trace.yaxis ?? "y" };
-    const vertical = { y0: y - 0.5, y1: y + 0.5 };
-    shapes.push({ type: "rect", xref: `${axes.xref} domain`, yref: axes.yref, x0: 0, x1: 1, ...vertical, line: { width: 1, color: ink }, opacity: 0.55 });
-    if (x >= 0) shapes.push({ type: "rect", ...axes, xsizemode: "pixel", xanchor: x, x0: -4, x1: 4, ...vertical, line: { width: 2, color: ink } });
+    const scale = scaleOfAxes(plot, trace.xaxis, trace.yaxis);
+    if (!scale) continue;
+    const row = (one, colour, width) => box(scale, [scale.left, scale.y(one - 0.5)], [scale.right, scale.y(one + 0.5)], colour, width);
+    if (hovered !== null && hovered !== token) marks.push(row(hovered, mute, 1));
+    marks.push(row(token, ink, 1));
+    if (column < 0) continue;
+    const [middle, half] = [scale.x(column), Math.max(4, (scale.x(1) - scale.x(0)) / 2)];
+    const corners = [[middle - half, scale.y(token - 0.5)], [middle + half, scale.y(token + 0.5)]];
+    marks.push(box(scale, ...corners, panel, 4), box(scale, ...corners, ink, 2));
   }
-  plotly.relayout(plot, { shapes });
+  overlay.draw(marks);
 }

@@ -3,6 +3,7 @@
 import { variable } from "./colours.js";
 import { make, menu, switches, tick } from "./dom.js";
 import { createFigure, isNarrow, numbers, onPoint, plotlyText } from "./figure.js";
+import { createOverlay, label, line, ring, scaleOfAxes, within } from "./overlay.js";
 import { PARTS, changed, current, hover, query, select, subscribe } from "./store.js";
 import { text } from "./words.js";
 
@@ -34,8 +35,11 @@ export function mountProjection(element, gradio) {
     onPoint(figure, "click", (point) => pointToken(point) !== null && select({ token: pointToken(point) }));
     onPoint(figure, "hover", (point) => hover(pointToken(point)));
     onPoint(figure, "unhover", () => hover(null));
+    onPoint(figure, "relayout", () => markTokens(figure, overlay, shown));
     plot.dataset.shown = shown.what;
+    markTokens(figure, overlay, shown);
   });
+  const overlay = createOverlay(figure);
   subscribe(["map"], (state) => {
     if (!state.map) return;
     root.classList.remove("ev-waiting");
@@ -48,7 +52,7 @@ export function mountProjection(element, gradio) {
     say.textContent = spec ? [state.map.sentences?.[shown.what], state.map.left_out].filter(Boolean).join(" ") : "";
   });
   subscribe(["map", "colours", "parts"], () => figure.draw());
-  subscribe(["selection", "hover"], () => moveRing(figure));
+  subscribe(["selection", "hover"], () => markTokens(figure, overlay, shown));
 }
 
 const pointToken = (point) => (Number.isInteger(point?.customdata) ? point.customdata : null);
@@ -95,15 +99,15 @@ function showChoices(shown, { what, fit, pair, depth, colour, special }) {
   special.input.checked = options.special_tokens;
 }
 
-/** The spec of the moment in the colours of the theme, with the ring where it belongs. */
+/** The spec of the moment in the colours of the theme. */
 function compose(shown) {
-  const { map } = current();
-  const spec = map?.[shown.what];
+  const spec = current().map?.[shown.what];
   if (!spec) return null;
-  const data = structuredClone(spec.data);
-  for (const trace of data) dress(trace);
+  // The ring of a flat map is a mark of our own (overlay.js); in space only Plotly knows where a point is.
+  const data = structuredClone(spec.data).filter((trace) => trace.meta !== "selection" || trace.type === "scatter3d");
+  data.forEach(dress);
   const ring = data.find((trace) => trace.meta === "selection");
-  if (ring) Object.assign(ring, ringStyle(ring), ringPlace(data));
+  if (ring) Object.assign(ring, ringStyle(), ringPlace(data));
   if (!isNarrow()) return { data, layout: { height: HEIGHT, ...spec.layout } };
   return { data, layout: { ...spec.layout, height: SMALL_HEIGHT, margin: { ...spec.layout.margin, l: 44, r: 36 } } };
 }
@@ -121,39 +125,60 @@ function dress(trace) {
 
 const isMany = (colour) => Array.isArray(colour) || Boolean(colour?.bdata) || ArrayBuffer.isView(colour);
 
-function ringStyle(ring) {
-  const [ink, mute] = [variable("ink"), variable("mute")];
-  const solid = ring.type === "scatter3d";
-  const marker = solid
-    ? { symbol: "circle-open", size: [13, 11], color: [ink, mute], line: { width: 3 } }
-    : { symbol: "circle-open", size: [18, 15], color: [ink, mute], line: { width: [2.4, 1.6], color: [ink, mute] } };
-  return { mode: "markers+text", marker, textposition: "bottom center", textfont: { color: ink, size: 13 }, hoverinfo: "skip", showlegend: false };
-}
-
-/** Where the selected and the hovered token stand; names are written where the figure itself writes none. */
-function ringPlace(data) {
-  const { parts, token, hovered } = current();
-  const target = data.find((trace) => trace.meta === "summed" && trace.customdata) ?? data.find((trace) => trace.meta === "normalized" && trace.customdata) ?? data.find((trace) => trace.customdata);
-  const place = { x: [], y: [], z: [], text: [] };
-  if (!target) return place;
-  const tokens = Array.from(numbers(target.customdata));
-  const axes = ["x", "y", "z"].filter((name) => target[name]).map((name) => [name, numbers(target[name])]);
-  for (const one of [token, hovered === token ? null : hovered]) {
-    const at = one === null ? -1 : tokens.indexOf(one);
-    for (const [name, values] of axes) place[name].push(at < 0 ? null : values[at]);
-    place.text.push(at < 0 || target.text?.[at] ? "" : `${plotlyText(parts.tokens[one].piece)} <sub>${one}</sub>`);
-  }
-  return place;
-}
-
-/** Moves the ring without drawing the figure anew. */
-function moveRing(figure) {
+/** Marks the selected and the hovered token: on a flat map as an overlay, in space with Plotly's own ring. */
+function markTokens(figure, overlay, shown) {
   const { plot, plotly, drawn } = figure;
   if (!drawn || plot.offsetParent === null) return;
   const index = plot.data.findIndex((trace) => trace.meta === "selection");
+  overlay.draw(index < 0 ? flatMarks(plot, shown.what) : []);
   if (index < 0) return;
   const { x, y, z, text: names } = ringPlace(plot.data);
-  const change = { x: [x], y: [y], text: [names] };
-  if (plot.data[index].type === "scatter3d") change.z = [z];
-  plotly.restyle(plot, change, [index]);
+  plotly.restyle(plot, { x: [x], y: [y], z: [z], text: [names] }, [index]);
+}
+
+/** The path of a token through the parts, and the ring where it ends. */
+function flatMarks(plot, what) {
+  const { map, token, hovered } = current();
+  const scale = scaleOfAxes(plot);
+  if (!scale) return [];
+  const [ink, mute, panel] = [variable("ink"), variable("mute"), variable("panel")];
+  const marks = [];
+  const tokens = hovered === null || hovered === token ? [token] : [hovered, token];
+  for (const one of tokens) {
+    const end = endTrace(plot.data);
+    const at = end ? Array.from(numbers(end.customdata)).indexOf(one) : -1;
+    if (at < 0) continue; // a special token that is left out has no place here
+    const stages = Object.values(map.coordinates[what]).map((points) => [scale.x(points[one * 2]), scale.y(points[one * 2 + 1])]);
+    const place = stages.at(-1);
+    if (!within(scale, place)) continue;
+    if (stages.length === 3) marks.push(line(stages[0], stages[1], variable("segment"), 3), line(stages[1], stages[2], variable("position"), 3));
+    marks.push(ring(place, 9.5, one === token ? ink : mute, one === token ? 2.4 : 1.8));
+    if (!end.text?.[at]) marks.push(label([place[0], place[1] - 15], `${current().parts.tokens[one].piece} ${one}`, ink, panel));
+  }
+  return marks;
+}
+
+/** The trace with the points where the paths end. */
+const endTrace = (data) => data.find((trace) => ["summed", "normalized"].includes(trace.meta) && trace.customdata);
+
+function ringStyle() {
+  const colours = [variable("ink"), variable("mute")];
+  const marker = { symbol: "circle-open", size: [13, 11], color: colours, line: { width: 3 } };
+  return { mode: "markers+text", marker, textposition: "bottom center", textfont: { color: colours[0], size: 13 }, hoverinfo: "skip", showlegend: false };
+}
+
+/** Where the selected and the hovered token stand in space; names are written where the figure itself writes none. */
+function ringPlace(data) {
+  const { parts, token, hovered } = current();
+  const target = endTrace(data);
+  const place = { x: [], y: [], z: [], text: [] };
+  if (!target) return place;
+  const tokens = Array.from(numbers(target.customdata));
+  const axes = ["x", "y", "z"].map((name) => [name, numbers(target[name])]);
+  for (const one of [token, hovered === token ? null : hovered]) {
+    const at = one === null ? -1 : tokens.indexOf(one);
+    for (const [name, values] of axes) place[name].push(at < 0 ? null : values[at]);
+    place.text.push(at < 0 || target.text?.[at] ? "" : plotlyText(`${parts.tokens[one].piece} ${one}`));
+  }
+  return place;
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from embviz.embedding.metrics import cosine
+from embviz.embedding.projection import axis_owner
 from embviz.figures.drawable import Drawable
 from embviz.i18n import DEFAULT_LANGUAGE, text
 
@@ -23,6 +24,18 @@ def map_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
     moved = {name: _distance(rows, a, b) for name, rows in (("segment", d.segment), ("position", d.position))}
     key = "caption.map_repeated" if moved["segment"] else "caption.map_repeated_same_segment"
     return text(key, language, **values, **moved)
+
+
+def left_out_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
+    """Why special tokens are left out, "" where they are not: how much of the first axis one would own."""
+    left_out = np.flatnonzero(~analysis.drawn)
+    if not left_out.size:
+        return ""
+    owner, share = axis_owner(analysis.after.summed)
+    if owner in left_out:
+        piece = analysis.after.tokens[owner]
+        return text("caption.left_out_owner", language, count=left_out.size, piece=piece, share=share)
+    return text("caption.left_out", language, count=left_out.size)
 
 
 def normalized_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:

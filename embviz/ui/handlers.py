@@ -86,7 +86,7 @@ def verify(query: str) -> str:
     if value is None:
         state, sentence = "unknown", decomposition.verified_note
     elif value <= TOLERANCE:
-        state, sentence = "ok", words("verified.ok", value=value)
+        state, sentence = "ok", words("verified.ok", value=f"{value:.0e}" if value else "0")
     else:
         state, sentence = "different", words("verified.different", value=value, tolerance=TOLERANCE)
     note = decomposition.verified_note

@@ -10,11 +10,16 @@ from numpy.typing import NDArray
 
 from embviz.analysis import Analysis, stages
 from embviz.embedding.decomposition import PARTS, Decomposition
-from embviz.figures.captions import heatmap_caption, map_caption, normalized_caption, strip_caption
+from embviz.figures.captions import (
+    heatmap_caption,
+    left_out_caption,
+    map_caption,
+    normalized_caption,
+    strip_caption,
+)
 from embviz.figures.heatmap import heatmap_spec
 from embviz.figures.pca import axis_titles, normalized_spec, pca_spec, shown_components
 from embviz.figures.style import color_limit, to_json
-from embviz.i18n import text
 
 WINDOW = 64
 """The most tokens whose vectors are sent at once; a long input is shown in windows of this size."""
@@ -75,14 +80,13 @@ def map_json(analysis: Analysis) -> str:
         axes[name] = axis_titles(projection, shown)
         for role, vectors in rows.items():
             coordinates[name][role] = _base64(projection.transform(vectors)[:, shown])
-    left_out = int((~analysis.drawn).sum())
     return to_json(
         {
             "query": analysis.recipe.to_query(),
             "parts": pca_spec(analysis),
             "normalized": normalized_spec(analysis),
             "sentences": {"parts": map_caption(analysis), "normalized": normalized_caption(analysis)},
-            "left_out": text("caption.left_out", count=left_out) if left_out else "",
+            "left_out": left_out_caption(analysis),
             "coordinates": coordinates,
             "axes": axes,
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
@@ -17,6 +17,13 @@ Ids: TypeAlias = NDArray[np.int64]
 
 Part = Literal["token", "segment", "position", "summed", "normalized"]
 PARTS: tuple[Part, ...] = ("token", "segment", "position", "summed", "normalized")
+
+
+def read_only_ids(values: Sequence[int] | Ids) -> Ids:
+    """A copy of the ids that nobody can write to: answers are shared."""
+    ids = np.array(values, np.int64)
+    ids.flags.writeable = False
+    return ids
 
 
 @dataclass(frozen=True, eq=False)

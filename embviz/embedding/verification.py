@@ -47,8 +47,8 @@ def official_difference(module: nn.Module, decomposition: Decomposition) -> floa
     """
     with torch.inference_mode():
         official: Tensor = module(
-            input_ids=torch.from_numpy(decomposition.input_ids)[None],
-            token_type_ids=torch.from_numpy(decomposition.token_type_ids)[None],
-            position_ids=torch.from_numpy(decomposition.position_ids)[None],
+            input_ids=torch.tensor(decomposition.input_ids)[None],
+            token_type_ids=torch.tensor(decomposition.token_type_ids)[None],
+            position_ids=torch.tensor(decomposition.position_ids)[None],
         )[0]
     return float((official - torch.tensor(decomposition.output)).abs().max())

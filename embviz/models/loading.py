@@ -13,7 +13,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from embviz.embedding.decomposition import Decomposition, EncodedText, Floats, Ids, LayerNormStep
+from embviz.embedding.decomposition import (
+    Decomposition,
+    EncodedText,
+    Floats,
+    Ids,
+    LayerNormStep,
+    read_only_ids,
+)
 from embviz.embedding.layout import EmbeddingLayout, layout_of
 from embviz.embedding.module import EmbeddingParts, InputEmbeddings, default_device
 from embviz.embedding.verification import official_difference, official_module
@@ -140,8 +147,8 @@ class EmbeddingModel:
         return Decomposition(
             encoded=encoded,
             input_ids=encoded.input_ids,
-            token_type_ids=np.asarray(token_type_ids, np.int64),
-            position_ids=np.asarray(position_ids, np.int64),
+            token_type_ids=read_only_ids(token_type_ids),
+            position_ids=read_only_ids(position_ids),
             token=_numpy(parts.token[0]),
             segment=_numpy(parts.segment[0]),
             position=None if parts.position is None else _numpy(parts.position[0]),
@@ -170,8 +177,8 @@ class EmbeddingModel:
         rows = self.tensors.rows(self.layout.token, input_ids.tolist())
         parts: EmbeddingParts = self.module(
             inputs_embeds=rows[None].to(device),
-            token_type_ids=torch.from_numpy(np.asarray(token_type_ids, np.int64))[None].to(device),
-            position_ids=torch.from_numpy(np.asarray(position_ids, np.int64))[None].to(device),
+            token_type_ids=torch.tensor(token_type_ids, dtype=torch.long, device=device)[None],
+            position_ids=torch.tensor(position_ids, dtype=torch.long, device=device)[None],
         )
         if not factors:
             return parts

@@ -8,10 +8,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
-import numpy as np
 from tokenizers import Encoding, Tokenizer
 
-from embviz.embedding.decomposition import EncodedText, Note
+from embviz.embedding.decomposition import EncodedText, Note, read_only_ids
 
 
 def repair_surrogates(text: str) -> str:
@@ -55,9 +54,9 @@ class TextTokenizer:
             text=text,
             text_pair=text_pair,
             tokens=tuple(encoding.tokens),
-            input_ids=np.array(encoding.ids, np.int64),
-            token_type_ids=np.array(encoding.type_ids, np.int64),
-            special_tokens_mask=np.array(encoding.special_tokens_mask, np.int64),
+            input_ids=read_only_ids(encoding.ids),
+            token_type_ids=read_only_ids(encoding.type_ids),
+            special_tokens_mask=read_only_ids(encoding.special_tokens_mask),
             typed_special=self._typed_special(encoding, (text, text_pair or "")),
             offsets=tuple(encoding.offsets),
             sentences=tuple(encoding.sequence_ids),

@@ -40,13 +40,28 @@ export function createFigure(host, label, compose, ready = () => {}) {
     const spec = compose();
     if (!spec) return;
     const P = (figure.plotly ??= await loadPlotly());
-    await P.react(plot, spec.data, skin(spec.layout, plot), { ...CONFIG, displayModeBar: plot.clientWidth > 560 ? "hover" : false });
+    const config = { ...CONFIG, displayModeBar: plot.clientWidth > 560 ? "hover" : false };
+    await withoutBase(() => P.react(plot, spec.data, skin(spec.layout, plot), config));
     figure.drawn = true;
     ready(plot);
   };
   figure.draw = whenVisible(plot, () => (queue = queue.then(drawNow).catch((error) => console.error(error))));
   watchSize(figure);
   return figure;
+}
+
+/**
+ * Gradio's page has a `<base>`. Plotly, seeing it, would write the whole address before each of its references (clip
+ * paths, gradients), and they would lead nowhere as soon as the address changes; without it they are `#name` alone.
+ */
+function withoutBase(draw) {
+  const base = document.querySelector("base");
+  base?.remove();
+  try {
+    return draw();
+  } finally {
+    if (base) document.head.prepend(base);
+  }
 }
 
 /** Calls `listener` with the event's first point on every click, however often the figure is drawn anew. */
@@ -79,6 +94,7 @@ function skin(layout, plot) {
   dressed.font = { ...dressed.font, family: getComputedStyle(plot).fontFamily, size: 13, color: ink };
   dressed.hoverlabel = { ...dressed.hoverlabel, bgcolor: variable("panel"), bordercolor: variable("edge"), font: { color: ink, size: 13 } };
   dressed.legend = { ...dressed.legend, bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 13 } };
+  if (dressed.scene) dressed.scene.camera ??= { eye: { x: 1.45, y: 1.45, z: 0.95 }, center: { x: 0, y: 0, z: -0.12 } };
   const axes = [...Object.entries(dressed), ...Object.entries(dressed.scene ?? {})].filter(([name]) => /^[xyz]axis\d*$/.test(name));
   for (const [, axis] of axes) {
     Object.assign(axis, { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line, tickfont: { ...axis.tickfont, color: mute, size: 11 } });

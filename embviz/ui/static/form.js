@@ -10,14 +10,26 @@ const EXAMPLES = ["same_word", "dog", "order", "single", "japanese", "markup"];
 /** One sentence under a field: an error is announced at once, a notice when there is time. */
 export function mountNotice(element, gradio) {
   const root = element.querySelector(".ev-notice");
+  const ofPage = element.closest("#embviz-notice-page") !== null;
   const show = () => {
-    const { kind = "notice", text: sentence = "" } = gradio.props.value ? JSON.parse(gradio.props.value) : {};
+    const said = gradio.props.value ? JSON.parse(gradio.props.value) : {};
+    const { kind = "notice", text: sentence = "" } = ofPage && failure ? failure : said;
     root.className = `ev-notice ev-${kind}`;
     root.setAttribute("role", kind === "error" ? "alert" : "status");
     root.textContent = sentence;
   };
   gradio.watch("value", show);
+  if (ofPage) showPageNotice = show;
   show();
+}
+
+let failure = null;
+let showPageNotice = () => {};
+
+/** Says on the page that the server gave no answer, or takes that back when it is asked again. */
+export function tellFailure(failed) {
+  failure = failed ? { kind: "error", text: text("page.failed") } : null;
+  showPageNotice();
 }
 
 /** The examples, as buttons of our own: a click fills the form and draws. */

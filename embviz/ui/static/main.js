@@ -4,7 +4,7 @@ import { followAddress } from "./address.js";
 import { mountCell } from "./cell.js";
 import { watchTheme } from "./colours.js";
 import { loadPlotly } from "./figure.js";
-import { mountCard, mountExamples, mountNotice } from "./form.js";
+import { mountCard, mountExamples, mountNotice, tellFailure } from "./form.js";
 import { mountFooter, mountHeader } from "./header.js";
 import { mountHeatmaps } from "./heatmaps.js";
 import { mountProjection, options } from "./projection.js";
@@ -42,9 +42,15 @@ window.embviz = {
     window.embviz.busy();
     return JSON.stringify(options);
   },
-  busy: () => document.body.classList.add("ev-busy"),
-  settled: () => document.body.classList.remove("ev-busy", "ev-failed"),
-  failed: () => document.body.classList.add("ev-failed"),
+  /** A question was sent to the server. */
+  busy() {
+    document.body.classList.add("ev-busy");
+    tellFailure(false);
+  },
+  /** It was answered, one way or the other. */
+  settled: () => document.body.classList.remove("ev-busy"),
+  /** The server could not answer: not a user's mistake, for which there is a sentence at its field. */
+  failed: () => tellFailure(true),
 };
 
 /** The arrow keys move along a row of tabs, as they do in other programs. */

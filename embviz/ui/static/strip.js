@@ -71,9 +71,10 @@ function buildColumns(list, view, sent) {
 /** One token: its index and piece, and its five tiles with their names. */
 function buildColumn(sent, token, grid, size) {
   const entry = sent.tokens[token];
-  const label = text(entry.special || entry.typed ? "strip.option_special" : "strip.option", { index: token, piece: entry.piece, segment: letter(entry.segment), position: entry.position });
-  const element = make("div", { class: `ev-column ev-${side(entry)}`, role: "option", "aria-label": label, "aria-selected": "false", tabindex: "-1", "data-token": token });
-  element.append(make("div", { class: "ev-head", title: entry.note ?? entry.piece }, make("small", {}, token), piece(entry)));
+  // What a screen reader says after index and piece; the names below the tiles say the same to the eye.
+  const spoken = text(entry.special || entry.typed ? "strip.option_special" : "strip.option", { segment: letter(entry.segment), position: entry.position });
+  const element = make("div", { class: `ev-column ev-${side(entry)}`, role: "option", "aria-selected": "false", tabindex: "-1", "data-token": token });
+  element.append(make("div", { class: "ev-head", title: entry.note ?? entry.piece }, make("small", {}, token), " ", piece(entry), make("span", { class: "ev-unseen" }, spoken)));
   const canvases = {};
   for (const name of PARTS) {
     const cell = make("div", { class: sent.rows[name].absent ? "ev-crossing ev-absent" : "ev-crossing" });
@@ -86,7 +87,7 @@ function buildColumn(sent, token, grid, size) {
 }
 
 /** E with an index below, as the paper writes it. */
-const nameOf = (index) => make("span", { class: "ev-name" }, "E", make("sub", {}, index));
+const nameOf = (index) => make("span", { class: "ev-name", "aria-hidden": "true" }, "E", make("sub", {}, index));
 
 /** A and B as in the paper; further segments have their number. */
 export const letter = (segment) => "AB"[segment] ?? String(segment);

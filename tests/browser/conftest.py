@@ -7,10 +7,22 @@ from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
 
 from tests.browser.chromium import NoBrowserError, launch
 from tests.browser.serving import Served, serve
+
+# Patience costs nothing where a test passes; a slow machine is no failure.
+PATIENCE_MS = 30_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass
@@ -61,6 +73,7 @@ def served() -> Iterator[Served]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A browser profile without a past, 1440 px wide, light."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    context.set_default_timeout(PATIENCE_MS)
     yield context
     context.close()
 

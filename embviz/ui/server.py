@@ -8,7 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from embviz.i18n import DEFAULT_LANGUAGE, catalogue, languages
-from embviz.ui.static_files import STATIC_PATH, CompressedFiles, version
+from embviz.ui.static_files import STATIC_PATH, CompressedFiles, module_names, version
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
@@ -109,8 +109,10 @@ def page_head() -> str:
     texts = {key: value for key, value in catalogue(DEFAULT_LANGUAGE).items() if not key.startswith("error.")}
     boot = {"base": base, "languages": languages(), "texts": texts}
     data = json.dumps(boot, ensure_ascii=False).replace("<", "\\u003c")
+    # All modules at once: a browser would else find out about each only after it has read the one before.
+    preloads = "".join(f'<link rel="modulepreload" href="{base}/{name}">\n' for name in module_names())
     return (
-        f'<link rel="stylesheet" href="{base}/embviz.css">\n'
+        f'<link rel="stylesheet" href="{base}/embviz.css">\n{preloads}'
         f'<script type="application/json" id="embviz-boot">{data}</script>\n'
         f'<script type="module" src="{base}/main.js"></script>'
     )

@@ -32,6 +32,11 @@ def version() -> str:
     return digest.hexdigest()[:12]
 
 
+def module_names() -> list[str]:
+    """The names of our JavaScript modules."""
+    return sorted(name for name in _our_files() if name.endswith(".js"))
+
+
 def _our_files() -> set[str]:
     folder = resources.files("embviz.ui") / "static"
     return {file.name for file in folder.iterdir() if file.name.rsplit(".", 1)[-1] in _TYPES}
@@ -75,8 +80,9 @@ class CompressedFiles:
         headers = dict(scope["headers"])
         brotli_accepted = b"br" in headers.get(b"accept-encoding", b"")
         try:
+            read = compressed if brotli_accepted else read_file
             # In a thread: the first compression of plotly.js takes a moment, and others should not wait for it.
-            body = await asyncio.to_thread(compressed if brotli_accepted else read_file, name)
+            body = await asyncio.to_thread(read, name) if name == _PLOTLY else read(name)
         except FileNotFoundError:
             await _answer(send, 404, b"", [])
             return

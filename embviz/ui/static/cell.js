@@ -7,6 +7,7 @@ import { cellSize, gridOf, paint, tileCanvas } from "./tile.js";
 import { exact, plain, signed, text } from "./words.js";
 
 const TILE_WIDTH = 192; // CSS pixels: a dimension is six of them wide, enough for a finger
+const BESIDE = 108; // what sign and number need beside the tile
 
 /** Draws the panel of the selected cell into `element`. */
 export function mountCell(element) {
@@ -63,7 +64,8 @@ function createPickers() {
 
 function buildTiles(tiles, view, sent) {
   view.grid = gridOf(sent.width);
-  view.size = cellSize(Math.max(TILE_WIDTH / view.grid.columns, 2));
+  const room = Math.min(TILE_WIDTH, (tiles.clientWidth || TILE_WIDTH * 2) - BESIDE);
+  view.size = cellSize(Math.max(room / view.grid.columns, 2));
   tiles.setAttribute("aria-valuemax", sent.width - 1);
   view.rows = Object.fromEntries(PARTS.map((name) => [name, buildRow(name, view, sent)]));
   tiles.replaceChildren(...Object.values(view.rows).map((one) => one.element));

@@ -18,10 +18,17 @@ let loading = null;
 /** Whether the page is as narrow as a phone. */
 export const isNarrow = () => matchMedia("(max-width: 760px)").matches;
 
+const address = `${base}/plotly.min.js`;
+
+/** Has the browser fetch plotly.js without reading its five million characters yet. */
+export function preloadPlotly() {
+  document.head.append(make("link", { rel: "preload", as: "script", href: address }));
+}
+
 /** Our own Plotly, fetched on the first call; kept here because other code may replace the global one. */
 export function loadPlotly() {
   loading ??= new Promise((resolve, reject) => {
-    const script = make("script", { src: `${base}/plotly.min.js`, onload: () => resolve(window.Plotly), onerror: () => reject(new Error("plotly.js did not load")) });
+    const script = make("script", { src: address, onload: () => resolve(window.Plotly), onerror: () => reject(new Error("plotly.js did not load")) });
     document.head.append(script);
   });
   return loading;

@@ -3,7 +3,7 @@
 import { followAddress } from "./address.js";
 import { mountCell } from "./cell.js";
 import { watchTheme } from "./colours.js";
-import { loadPlotly } from "./figure.js";
+import { loadPlotly, preloadPlotly } from "./figure.js";
 import { mountCard, mountExamples, mountNotice, tellFailure } from "./form.js";
 import { mountFooter, mountHeader } from "./header.js";
 import { mountHeatmaps } from "./heatmaps.js";
@@ -68,5 +68,9 @@ function moveAlongTabs(event) {
 watchTheme();
 followAddress();
 document.addEventListener("keydown", moveAlongTabs);
-// The strip and the cell come first; plotly.js is fetched as soon as they stand.
-subscribe(["parts"], () => (window.requestIdleCallback ?? setTimeout)(() => loadPlotly().catch(console.error)));
+// The strip and the cell come first: plotly.js travels meanwhile, and is read as soon as they stand, or when the
+// server takes so long that there is time for it anyway.
+preloadPlotly();
+const readPlotly = () => loadPlotly().catch(console.error);
+subscribe(["parts"], () => (window.requestIdleCallback ?? setTimeout)(readPlotly));
+setTimeout(readPlotly, 1500);

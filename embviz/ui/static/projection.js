@@ -163,7 +163,7 @@ const endTrace = (data) => data.find((trace) => ["summed", "normalized"].include
 
 function ringStyle() {
   const colours = [variable("ink"), variable("mute")];
-  const marker = { symbol: "circle-open", size: [13, 11], color: colours, line: { width: 3 } };
+  const marker = { symbol: "circle-open", size: [20, 16], color: colours, opacity: 1, line: { width: 4, color: colours } };
   return { mode: "markers+text", marker, textposition: "bottom center", textfont: { color: colours[0], size: 13 }, hoverinfo: "skip", showlegend: false };
 }
 

@@ -24,14 +24,16 @@ _PAGE = """<!DOCTYPE html>
 <style>
 :root { color-scheme: light dark }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem;
-  background: Canvas; color: CanvasText }
-q, td { white-space: pre-wrap; overflow-wrap: anywhere }
-q { display: block; quotes: none; border-left: 3px solid; padding-left: .8rem; margin: .4rem 0 }
-.wide { overflow-x: auto }
+  background: Canvas; color: CanvasText; overflow-wrap: anywhere }
+q { display: block; white-space: pre-wrap; quotes: none; border-left: 3px solid; padding-left: .8rem; margin: .4rem 0 }
+.wide, .figure { overflow-x: auto; position: relative }
+th { white-space: nowrap }
+td { white-space: pre }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { border-bottom: 1px solid color-mix(in srgb, CanvasText 20%, Canvas); padding: .15rem .7rem; text-align: right }
 th:nth-child(2), td:nth-child(2) { text-align: left }
-.figure { background: #fff; color: #000; color-scheme: light; border-radius: 8px; margin: 1rem 0; overflow-x: auto }
+.figure { background: #fff; color: #000; color-scheme: light; border-radius: 8px }
+.figure > div { min-width: 36rem }
 </style>
 </head>
 <body>

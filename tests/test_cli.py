@@ -36,7 +36,7 @@ def _embviz(*arguments: str | bytes, **environment: str) -> subprocess.Completed
         stdin=subprocess.DEVNULL,
         capture_output=True,
         check=False,
-        timeout=120,
+        timeout=300,  # generous: importing torch on a busy machine takes long
     )
 
 

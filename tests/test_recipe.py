@@ -8,7 +8,7 @@ from typing import Any, get_args
 from urllib.parse import parse_qs, quote
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from embviz import InputError, Recipe, Scale, ShiftPositions, SwapSegments
@@ -46,12 +46,14 @@ JSON_VALUES = st.recursive(
 FIELD_NAMES = [field.name for field in fields(Recipe)]
 
 
+@settings(deadline=None)
 @given(RECIPES)
 def test_query_brings_back_the_same_recipe(recipe: Recipe) -> None:
     assert Recipe.from_query(recipe.to_query()) == recipe
     assert Recipe.from_query("?" + recipe.to_query()) == recipe
 
 
+@settings(deadline=None)
 @given(RECIPES)
 def test_query_is_ascii_without_white_space(recipe: Recipe) -> None:
     """It can stand in an address as it is."""
@@ -62,6 +64,7 @@ def test_query_is_ascii_without_white_space(recipe: Recipe) -> None:
     assert "#" not in query
 
 
+@settings(deadline=None)
 @given(RECIPES)
 def test_json_brings_back_the_same_recipe(recipe: Recipe) -> None:
     """JSON has no halves of a pair side by side: it reads them as the character that they make."""
@@ -71,6 +74,7 @@ def test_json_brings_back_the_same_recipe(recipe: Recipe) -> None:
     assert Recipe.from_dict(recipe.to_dict()) == recipe
 
 
+@settings(deadline=None)
 @given(RECIPES)
 def test_recipe_is_a_key(recipe: Recipe) -> None:
     assert {recipe: 1}[Recipe.from_dict(recipe.to_dict())] == 1
@@ -88,6 +92,7 @@ def test_nothing_means_the_default_recipe() -> None:
     )
 
 
+@settings(deadline=None)
 @given(RECIPES)
 def test_query_has_the_text_and_leaves_defaults_out(recipe: Recipe) -> None:
     changed = {name for name in FIELD_NAMES if getattr(recipe, name) != getattr(Recipe(), name)}
@@ -229,6 +234,7 @@ def test_hostile_json_is_refused_with_a_sentence(values: str) -> None:
     assert str(refused.value).endswith(".")
 
 
+@settings(deadline=None)
 @given(st.sampled_from(FIELD_NAMES), ANYTHING)
 @example("text", "a&text_pair=b#c")
 def test_any_value_in_a_query_is_a_recipe_or_refused(name: str, value: str) -> None:
@@ -241,6 +247,7 @@ def test_any_value_in_a_query_is_a_recipe_or_refused(name: str, value: str) -> N
 
 
 # The fields whose refusal still fails are left to the marked cases above.
+@settings(deadline=None)
 @given(
     st.sampled_from([name for name in FIELD_NAMES if name not in {"text", "text_pair", "model"}]), JSON_VALUES
 )

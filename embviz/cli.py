@@ -9,7 +9,6 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from embviz.errors import EmbvizError, InputError
@@ -215,7 +214,8 @@ def _print(lines: str) -> None:
 
 def _serve(arguments: argparse.Namespace) -> None:
     """Serves the page until it is stopped."""
-    server = import_module("embviz.ui.server")  # the page is a program of its own; nothing else here knows it
+    from embviz.ui import server
+
     try:
         server.serve(arguments.port, arguments.host)
     except OSError as error:

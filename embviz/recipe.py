@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from textwrap import shorten
 from typing import Any, Literal, get_args
 from urllib.parse import parse_qsl, urlencode
 
@@ -12,8 +13,8 @@ from embviz.embedding.interventions import INTERVENTIONS, Intervention
 from embviz.errors import InputError
 
 MAX_CHARACTERS = 10_000
-MAX_QUERY = 100_000
-"""A query longer than this is not read: two texts of MAX_CHARACTERS, percent-encoded, are shorter."""
+MAX_QUERY = 300_000
+"""A query longer than this is not read: two texts of MAX_CHARACTERS are shorter, 12 letters an emoji."""
 MAX_COMPONENT = 10
 MAX_WHAT_IF = 32
 
@@ -57,7 +58,7 @@ class Recipe:
             if not self.text_pair.strip():
                 object.__setattr__(self, "text_pair", None)
         if not isinstance(self.model, str):
-            raise InputError("not_text", field="model", kind=type(self.model).__name__)
+            raise InputError("not_text", field="model", name="model", kind=type(self.model).__name__)
         _check_choice("pca_fit", self.pca_fit, get_args(PcaFit))
         _check_choice("color_by", self.color_by, get_args(ColorBy))
         _check_choice("special_tokens", self.special_tokens, (False, True))
@@ -65,7 +66,7 @@ class Recipe:
         object.__setattr__(self, "what_if", tuple(self.what_if))
         for change in self.what_if:
             if not isinstance(change, Intervention):
-                raise InputError("what_if", field="what_if", found=change)
+                raise _unknown_change(change)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values by field name, ready for JSON."""
@@ -87,7 +88,7 @@ class Recipe:
             raise InputError("query", reason=f"it has no field “{unknown[0]}”")
         changes = values.get("what_if", ())
         if not isinstance(changes, list | tuple) or len(changes) > MAX_WHAT_IF:
-            raise InputError("what_if", field="what_if", found=changes)
+            raise _unknown_change(changes)
         return cls(**{**values, "what_if": tuple(_intervention(change) for change in changes)})
 
     def to_json(self) -> str:
@@ -103,8 +104,8 @@ class Recipe:
         """
         try:
             values = json.loads(text)
-        except ValueError as error:
-            raise InputError("query", reason=error) from error
+        except (ValueError, RecursionError) as error:
+            raise InputError("query", reason="it is not JSON") from error
         if not isinstance(values, dict):
             raise InputError("query", reason="it is not an object")
         return cls.from_dict(values)
@@ -129,13 +130,16 @@ class Recipe:
         if len(query) > MAX_QUERY:
             raise InputError("query", reason=f"it is longer than {MAX_QUERY:,} characters")
         names = {field.name for field in fields(cls)}
-        pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True, errors="surrogatepass")
+        try:
+            pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True, errors="surrogatepass")
+        except UnicodeDecodeError as error:
+            raise InputError("query", reason="it is not UTF-8") from error
         return cls.from_dict({name: _from_parameter(name, value) for name, value in pairs if name in names})
 
 
 def _check_text(name: str, value: object) -> None:
     if not isinstance(value, str):
-        raise InputError("not_text", field=name, kind=type(value).__name__)
+        raise InputError("not_text", field=name, name=name, kind=type(value).__name__)
     if len(value) > MAX_CHARACTERS:
         raise InputError("text_too_long", field=name, length=len(value), limit=MAX_CHARACTERS)
 
@@ -156,13 +160,17 @@ def _components(value: object) -> tuple[int, ...]:
 def _intervention(value: object) -> Intervention:
     if isinstance(value, Intervention):
         return value
-    if isinstance(value, Mapping) and value.get("type") in INTERVENTIONS:
-        arguments = {name: argument for name, argument in value.items() if name != "type"}
-        try:
-            return INTERVENTIONS[value["type"]](**arguments)
-        except TypeError as error:
-            raise InputError("what_if", field="what_if", found=dict(value)) from error
-    raise InputError("what_if", field="what_if", found=value)
+    kind = value.get("type") if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or not isinstance(kind, str) or kind not in INTERVENTIONS:
+        raise _unknown_change(value)
+    try:
+        return INTERVENTIONS[kind](**{name: argument for name, argument in value.items() if name != "type"})
+    except TypeError as error:
+        raise _unknown_change(value) from error
+
+
+def _unknown_change(value: object) -> InputError:
+    return InputError("what_if", field="what_if", found=shorten(repr(value), 80, placeholder="…"))
 
 
 def _to_parameter(value: Any) -> str:

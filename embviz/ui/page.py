@@ -211,7 +211,11 @@ def _window(event: gr.EventData) -> list[Any]:
 
 def _options(event: gr.EventData) -> list[Any]:
     """The map of the same input with other choices."""
-    return _views(handlers.map_only(event.query, **_map_choices(event.options)))
+    shown = handlers.map_only(event.query, **_map_choices(event.options))
+    if shown.map is None:
+        return _views(shown)
+    # The sentences under the form are about the input, which is the same as before.
+    return [gr.skip(), _sent(shown.map), *(gr.skip() for _ in NOTICES)]
 
 
 def _verify(event: gr.EventData) -> str:

@@ -10,7 +10,14 @@ const CONFIG = {
   responsive: false, // we watch the container ourselves, and only while it can be seen
   showSendToCloud: false,
   plotlyServerURL: "",
-  modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d", "toggleSpikelines", "hoverClosestCartesian", "hoverCompareCartesian"],
+  modeBarButtonsToRemove: [
+    "lasso2d",
+    "select2d",
+    "autoScale2d",
+    "toggleSpikelines",
+    "hoverClosestCartesian",
+    "hoverCompareCartesian",
+  ],
 };
 
 let loading = null;
@@ -28,7 +35,11 @@ export function preloadPlotly() {
 /** Our own Plotly, fetched on the first call; kept here because other code may replace the global one. */
 export function loadPlotly() {
   loading ??= new Promise((resolve, reject) => {
-    const script = make("script", { src: address, onload: () => resolve(window.Plotly), onerror: () => reject(new Error("plotly.js did not load")) });
+    const script = make("script", {
+      src: address,
+      onload: () => resolve(window.Plotly),
+      onerror: () => reject(new Error("plotly.js did not load")),
+    });
     document.head.append(script);
   });
   return loading;
@@ -97,15 +108,37 @@ function watchSize(figure) {
 function skin(layout, plot) {
   const dressed = structuredClone(layout);
   const [ink, mute, line] = [variable("ink"), variable("mute"), variable("line")];
-  Object.assign(dressed, { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", autosize: true, width: plot.clientWidth });
+  Object.assign(dressed, {
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    autosize: true,
+    width: plot.clientWidth,
+  });
   dressed.font = { ...dressed.font, family: getComputedStyle(plot).fontFamily, size: 13, color: ink };
-  dressed.hoverlabel = { ...dressed.hoverlabel, bgcolor: variable("panel"), bordercolor: variable("edge"), font: { color: ink, size: 13 } };
+  dressed.hoverlabel = {
+    ...dressed.hoverlabel,
+    bgcolor: variable("panel"),
+    bordercolor: variable("edge"),
+    font: { color: ink, size: 13 },
+  };
   dressed.legend = { ...dressed.legend, bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 13 } };
   if (dressed.scene) dressed.scene.camera ??= { eye: { x: 1.45, y: 1.45, z: 0.95 }, center: { x: 0, y: 0, z: -0.12 } };
-  const axes = [...Object.entries(dressed), ...Object.entries(dressed.scene ?? {})].filter(([name]) => /^[xyz]axis\d*$/.test(name));
+  const axes = [...Object.entries(dressed), ...Object.entries(dressed.scene ?? {})].filter(([name]) =>
+    /^[xyz]axis\d*$/.test(name),
+  );
   for (const [, axis] of axes) {
-    Object.assign(axis, { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line, tickfont: { ...axis.tickfont, color: mute, size: 11 } });
-    if (axis.title) axis.title = { ...(typeof axis.title === "string" ? { text: axis.title } : axis.title), font: { color: mute, size: 12 } };
+    Object.assign(axis, {
+      gridcolor: line,
+      linecolor: line,
+      zerolinecolor: line,
+      tickcolor: line,
+      tickfont: { ...axis.tickfont, color: mute, size: 11 },
+    });
+    if (axis.title)
+      axis.title = {
+        ...(typeof axis.title === "string" ? { text: axis.title } : axis.title),
+        font: { color: mute, size: 12 },
+      };
     if (dressed.scene) Object.assign(axis, { backgroundcolor: "rgba(0,0,0,0)", showbackground: false });
   }
   for (const note of dressed.annotations ?? []) note.font = { ...note.font, color: note.font?.color ?? ink };
@@ -116,7 +149,16 @@ function skin(layout, plot) {
 export function numbers(packed) {
   if (!packed?.bdata) return packed ?? [];
   const bytes = Uint8Array.from(atob(packed.bdata), (character) => character.charCodeAt(0));
-  const kind = { f4: Float32Array, f8: Float64Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array }[packed.dtype];
+  const kind = {
+    f4: Float32Array,
+    f8: Float64Array,
+    i1: Int8Array,
+    u1: Uint8Array,
+    i2: Int16Array,
+    u2: Uint16Array,
+    i4: Int32Array,
+    u4: Uint32Array,
+  }[packed.dtype];
   return new kind(bytes.buffer);
 }
 

@@ -40,7 +40,9 @@ export function mountExamples(element, gradio) {
     const model = current().parts?.recipe?.model ?? "bundled";
     gradio.trigger("example", { key: `example.${key}`, model, options });
   };
-  const buttons = EXAMPLES.map((key) => make("button", { type: "button", onclick: () => pick(key) }, text(`example.${key}`)));
+  const buttons = EXAMPLES.map((key) =>
+    make("button", { type: "button", onclick: () => pick(key) }, text(`example.${key}`)),
+  );
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", text("example.title"));
   root.append(make("span", { class: "ev-try" }, text("example.title")), ...buttons);
@@ -68,7 +70,12 @@ export function mountCard(element, gradio) {
 
 function factsOf(model) {
   const number = (value) => value.toLocaleString("en");
-  const known = [["embedding_size", "model.dims"], ["vocab_size", "model.pieces"], ["max_position_embeddings", "model.positions"], ["type_vocab_size", "model.segments"]];
+  const known = [
+    ["embedding_size", "model.dims"],
+    ["vocab_size", "model.pieces"],
+    ["max_position_embeddings", "model.positions"],
+    ["type_vocab_size", "model.segments"],
+  ];
   const facts = known.filter(([name]) => model[name]).map(([name, key]) => text(key, { count: number(model[name]) }));
   return [model.model_type?.toUpperCase(), ...facts].filter(Boolean).join(" · ");
 }

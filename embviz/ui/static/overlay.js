@@ -41,12 +41,29 @@ export function box(scale, [x0, y0], [x1, y1], colour, width) {
   const [left, right] = [Math.max(scale.left, Math.min(x0, x1)), Math.min(scale.right, Math.max(x0, x1))];
   const [top, bottom] = [Math.max(scale.top, Math.min(y0, y1)), Math.min(scale.bottom, Math.max(y0, y1))];
   if (right <= left || bottom <= top) return shape("g", {});
-  return shape("rect", { x: left, y: top, width: right - left, height: bottom - top, rx: 1.5, fill: "none", stroke: colour, "stroke-width": width });
+  return shape("rect", {
+    x: left,
+    y: top,
+    width: right - left,
+    height: bottom - top,
+    rx: 1.5,
+    fill: "none",
+    stroke: colour,
+    "stroke-width": width,
+  });
 }
 
 /** A name, in a halo that keeps it apart from what lies below. */
 export function label([x, y], content, colour, halo) {
-  const element = shape("text", { x, y, fill: colour, stroke: halo, "stroke-width": 4, "paint-order": "stroke", "text-anchor": "middle" });
+  const element = shape("text", {
+    x,
+    y,
+    fill: colour,
+    stroke: halo,
+    "stroke-width": 4,
+    "paint-order": "stroke",
+    "text-anchor": "middle",
+  });
   element.textContent = content;
   return element;
 }

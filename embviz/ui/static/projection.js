@@ -31,14 +31,19 @@ export function mountProjection(element, gradio) {
   const say = make("p", { class: "ev-say" });
   root.append(make("h2", { class: "ev-unseen" }, text("tab.map")), toolbar.element, empty, host, say);
 
-  const figure = createFigure(host, text("map.label"), () => compose(shown), (plot) => {
-    onPoint(figure, "click", (point) => pointToken(point) !== null && select({ token: pointToken(point) }));
-    onPoint(figure, "hover", (point) => hover(pointToken(point)));
-    onPoint(figure, "unhover", () => hover(null));
-    onPoint(figure, "relayout", () => markTokens(figure, overlay, shown));
-    plot.dataset.shown = shown.what;
-    markTokens(figure, overlay, shown);
-  });
+  const figure = createFigure(
+    host,
+    text("map.label"),
+    () => compose(shown),
+    (plot) => {
+      onPoint(figure, "click", (point) => pointToken(point) !== null && select({ token: pointToken(point) }));
+      onPoint(figure, "hover", (point) => hover(pointToken(point)));
+      onPoint(figure, "unhover", () => hover(null));
+      onPoint(figure, "relayout", () => markTokens(figure, overlay, shown));
+      plot.dataset.shown = shown.what;
+      markTokens(figure, overlay, shown);
+    },
+  );
   const overlay = createOverlay(figure);
   subscribe(["map"], (state) => {
     if (!state.map) return;
@@ -69,16 +74,53 @@ function chosen(recipe) {
 }
 
 function createToolbar(shown, ask) {
-  const what = switches(text("map.what"), "embviz-map-what", [["parts", text("map.parts")], ["normalized", text("part.normalized")]], (value) => {
-    shown.what = value;
-    changed("map");
-  });
-  const fit = menu(text("map.fit"), FITS.map((key) => [key, text(`map.fit_${key}`)]), (value) => ask({ pca_fit: value }));
-  const pair = menu(text("map.pair"), PAIRS.map((key) => [key, text("map.pcs", { first: key[0], second: key[2] })]), (value) => ask({ pca_components: value.split(",").map(Number) }));
-  const depth = switches(text("map.depth"), "embviz-map-depth", [["2", "2-D"], ["3", "3-D"]], (value) => ask({ pca_components: value === "3" ? [1, 2, 3] : [1, 2] }));
-  const colour = menu(text("map.colour"), COLOURINGS.map((key) => [key, text(`map.colour_${key}`)]), (value) => ask({ color_by: value }));
+  const what = switches(
+    text("map.what"),
+    "embviz-map-what",
+    [
+      ["parts", text("map.parts")],
+      ["normalized", text("part.normalized")],
+    ],
+    (value) => {
+      shown.what = value;
+      changed("map");
+    },
+  );
+  const fit = menu(
+    text("map.fit"),
+    FITS.map((key) => [key, text(`map.fit_${key}`)]),
+    (value) => ask({ pca_fit: value }),
+  );
+  const pair = menu(
+    text("map.pair"),
+    PAIRS.map((key) => [key, text("map.pcs", { first: key[0], second: key[2] })]),
+    (value) => ask({ pca_components: value.split(",").map(Number) }),
+  );
+  const depth = switches(
+    text("map.depth"),
+    "embviz-map-depth",
+    [
+      ["2", "2-D"],
+      ["3", "3-D"],
+    ],
+    (value) => ask({ pca_components: value === "3" ? [1, 2, 3] : [1, 2] }),
+  );
+  const colour = menu(
+    text("map.colour"),
+    COLOURINGS.map((key) => [key, text(`map.colour_${key}`)]),
+    (value) => ask({ color_by: value }),
+  );
   const special = tick(text("map.special"), (on) => ask({ special_tokens: on }), text("map.special_hint"));
-  const element = make("div", { class: "ev-toolbar" }, what.group, depth.group, pair.field, fit.field, colour.field, special.field);
+  const element = make(
+    "div",
+    { class: "ev-toolbar" },
+    what.group,
+    depth.group,
+    pair.field,
+    fit.field,
+    colour.field,
+    special.field,
+  );
   return { element, show: () => showChoices(shown, { what, fit, pair, depth, colour, special }) };
 }
 
@@ -120,7 +162,12 @@ function dress(trace) {
   if (trace.marker && !isMany(trace.marker.color)) trace.marker.color = colour;
   if (trace.line) trace.line.color = colour;
   if (trace.type === "scatter") trace.cliponaxis = false; // a name at the edge may stand beyond it
-  if (trace.mode?.includes("text")) trace.textfont = { ...trace.textfont, color: variable(role === "token" ? "mute" : "ink"), size: role === "token" ? 11 : 13 };
+  if (trace.mode?.includes("text"))
+    trace.textfont = {
+      ...trace.textfont,
+      color: variable(role === "token" ? "mute" : "ink"),
+      size: role === "token" ? 11 : 13,
+    };
 }
 
 const isMany = (colour) => Array.isArray(colour) || Boolean(colour?.bdata) || ArrayBuffer.isView(colour);
@@ -148,12 +195,20 @@ function flatMarks(plot, what) {
     const end = endTrace(plot.data);
     const at = end ? Array.from(numbers(end.customdata)).indexOf(one) : -1;
     if (at < 0) continue; // a special token that is left out has no place here
-    const stages = Object.values(map.coordinates[what]).map((points) => [scale.x(points[one * 2]), scale.y(points[one * 2 + 1])]);
+    const stages = Object.values(map.coordinates[what]).map((points) => [
+      scale.x(points[one * 2]),
+      scale.y(points[one * 2 + 1]),
+    ]);
     const place = stages.at(-1);
     if (!within(scale, place)) continue;
-    if (stages.length === 3) marks.push(line(stages[0], stages[1], variable("segment"), 3), line(stages[1], stages[2], variable("position"), 3));
+    if (stages.length === 3)
+      marks.push(
+        line(stages[0], stages[1], variable("segment"), 3),
+        line(stages[1], stages[2], variable("position"), 3),
+      );
     marks.push(ring(place, 9.5, one === token ? ink : mute, one === token ? 2.4 : 1.8));
-    if (!end.text?.[at]) marks.push(label([place[0], place[1] - 15], `${current().parts.tokens[one].piece} ${one}`, ink, panel));
+    if (!end.text?.[at])
+      marks.push(label([place[0], place[1] - 15], `${current().parts.tokens[one].piece} ${one}`, ink, panel));
   }
   return marks;
 }
@@ -163,8 +218,21 @@ const endTrace = (data) => data.find((trace) => ["summed", "normalized"].include
 
 function ringStyle() {
   const colours = [variable("ink"), variable("mute")];
-  const marker = { symbol: "circle-open", size: [20, 16], color: colours, opacity: 1, line: { width: 4, color: colours } };
-  return { mode: "markers+text", marker, textposition: "bottom center", textfont: { color: colours[0], size: 13 }, hoverinfo: "skip", showlegend: false };
+  const marker = {
+    symbol: "circle-open",
+    size: [20, 16],
+    color: colours,
+    opacity: 1,
+    line: { width: 4, color: colours },
+  };
+  return {
+    mode: "markers+text",
+    marker,
+    textposition: "bottom center",
+    textfont: { color: colours[0], size: 13 },
+    hoverinfo: "skip",
+    showlegend: false,
+  };
 }
 
 /** Where the selected and the hovered token stand in space; names are written where the figure itself writes none. */

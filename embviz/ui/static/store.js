@@ -13,7 +13,14 @@ const state = {
   locked: null, // {parts, normalized}: limits kept for the next inputs, or null
 };
 
-const listeners = { parts: new Set(), map: new Set(), selection: new Set(), hover: new Set(), colours: new Set(), window: new Set() };
+const listeners = {
+  parts: new Set(),
+  map: new Set(),
+  selection: new Set(),
+  hover: new Set(),
+  colours: new Set(),
+  window: new Set(),
+};
 const pending = new Set();
 let frame = 0;
 

@@ -16,7 +16,12 @@ export function mountStrip(element, gradio) {
   root.append(make("h2", { class: "ev-unseen" }, text("strip.title")));
   const legend = createLegend();
   const labels = make("div", { class: "ev-labels", "aria-hidden": "true" });
-  const list = make("div", { class: "ev-columns", role: "listbox", "aria-orientation": "horizontal", "aria-label": text("strip.list") });
+  const list = make("div", {
+    class: "ev-columns",
+    role: "listbox",
+    "aria-orientation": "horizontal",
+    "aria-label": text("strip.list"),
+  });
   const scroller = make("div", { class: "ev-scroller" }, labels, list);
   const pager = createPager(gradio);
   const say = make("p", { class: "ev-say" });
@@ -42,7 +47,12 @@ export function mountStrip(element, gradio) {
 /** Grey columns that stand where the strip will be, while the model is being opened. */
 function skeleton() {
   const columns = Array.from({ length: 12 }, () => make("i"));
-  return make("div", { class: "ev-skeleton", role: "status" }, make("div", { "aria-hidden": "true" }, ...columns), make("p", {}, text("strip.warming")));
+  return make(
+    "div",
+    { class: "ev-skeleton", role: "status" },
+    make("div", { "aria-hidden": "true" }, ...columns),
+    make("p", {}, text("strip.warming")),
+  );
 }
 
 /** The names of the rows, with the sign that leads from one to the next. */
@@ -51,7 +61,13 @@ function buildLabels(labels, sent) {
   for (const name of PARTS) {
     const absent = sent.rows[name].absent;
     labels.append(
-      make("span", { class: absent ? "ev-off" : null, title: absent }, make("i", { class: "ev-sign" }, SIGNS[name]), make("i", { class: `ev-dot ev-${name}` }), make("b", {}, text(`part.${name}`))),
+      make(
+        "span",
+        { class: absent ? "ev-off" : null, title: absent },
+        make("i", { class: "ev-sign" }, SIGNS[name]),
+        make("i", { class: `ev-dot ev-${name}` }),
+        make("b", {}, text(`part.${name}`)),
+      ),
     );
   }
 }
@@ -65,16 +81,35 @@ function buildColumns(list, view, sent) {
   view.selected = view.hovered = null;
   for (let token = sent.start; token < sent.stop; token++) view.columns.push(buildColumn(sent, token, grid, size));
   list.replaceChildren(...view.columns.map((column) => column.element));
-  for (const name of PARTS) if (sent.rows[name].absent) list.append(make("p", { class: `ev-reason ev-row-${name}` }, sent.rows[name].absent));
+  for (const name of PARTS)
+    if (sent.rows[name].absent) list.append(make("p", { class: `ev-reason ev-row-${name}` }, sent.rows[name].absent));
 }
 
 /** One token: its index and piece, and its five tiles with their names. */
 function buildColumn(sent, token, grid, size) {
   const entry = sent.tokens[token];
   // What a screen reader says after index and piece; the names below the tiles say the same to the eye.
-  const spoken = text(entry.special || entry.typed ? "strip.option_special" : "strip.option", { segment: letter(entry.segment), position: entry.position });
-  const element = make("div", { class: `ev-column ev-${side(entry)}`, role: "option", "aria-selected": "false", tabindex: "-1", "data-token": token });
-  element.append(make("div", { class: "ev-head", title: entry.note ?? entry.piece }, make("small", {}, token), " ", piece(entry), make("span", { class: "ev-unseen" }, spoken)));
+  const spoken = text(entry.special || entry.typed ? "strip.option_special" : "strip.option", {
+    segment: letter(entry.segment),
+    position: entry.position,
+  });
+  const element = make("div", {
+    class: `ev-column ev-${side(entry)}`,
+    role: "option",
+    "aria-selected": "false",
+    tabindex: "-1",
+    "data-token": token,
+  });
+  element.append(
+    make(
+      "div",
+      { class: entry.note ? "ev-head ev-noted" : "ev-head", title: entry.note ?? entry.piece },
+      make("small", {}, token),
+      " ",
+      piece(entry),
+      make("span", { class: "ev-unseen" }, [spoken, entry.note].filter(Boolean).join(". ")),
+    ),
+  );
   const canvases = {};
   for (const name of PARTS) {
     const cell = make("div", { class: sent.rows[name].absent ? "ev-crossing ev-absent" : "ev-crossing" });
@@ -128,7 +163,8 @@ function bringIntoView(scroller, column) {
   const right = column.offsetLeft + column.offsetWidth;
   const margin = column.offsetWidth / 2;
   if (left - margin < scroller.scrollLeft) scroller.scrollLeft = left - margin;
-  else if (right + margin > scroller.scrollLeft + scroller.clientWidth) scroller.scrollLeft = right + margin - scroller.clientWidth;
+  else if (right + margin > scroller.scrollLeft + scroller.clientWidth)
+    scroller.scrollLeft = right + margin - scroller.clientWidth;
 }
 
 function listenTo(list, view) {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from transformers import BertModel
 
@@ -21,6 +21,7 @@ from embviz.models.checkpoint import MemoryTensors
 from embviz.models.loading import EmbeddingModel, ModelCard
 from embviz.models.sources import ModelFiles, open_untrained
 from tests.reference import official
+from tests.reference.examples import examples
 from tests.reference.random_ids import IdRows, decompose, encoded, id_rows
 
 CAPITAL = "The capital of France is Paris."
@@ -92,7 +93,7 @@ def test_what_enters_the_encoder_is_the_hidden_state_0_of_the_official_model() -
     np.testing.assert_allclose(d.output, expected.numpy(), atol=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(rows=id_rows())
 def test_each_component_is_its_row_of_the_published_file(rows: IdRows) -> None:
     d = decompose(rows)
@@ -250,7 +251,7 @@ def test_a_position_embedding_type_that_is_not_absolute_adds_no_position() -> No
 # The whole way from text.
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     text=st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
     pair=st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=60),

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import embviz
 from embviz.embedding.decomposition import EncodedText
 from embviz.models.tokenizer import TextTokenizer, repair_surrogates
 from tests.reference import official
+from tests.reference.examples import examples
 
 AWKWARD = [
     "my dog is cute",
@@ -95,14 +96,14 @@ def test_reads_as_the_official_tokenizer_reads(text: str) -> None:
         assert_official(tokenizer().encode(one, two), officially(one, two))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(text=TEXTS, pair=st.none() | TEXTS)
 @example(text="", pair="\u2003")
 def test_reads_any_text_as_the_official_tokenizer_reads_it(text: str, pair: str | None) -> None:
     assert_official(tokenizer().encode(text, pair), officially(text, pair))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(text=TEXTS, pair=st.none() | TEXTS)
 def test_reads_exactly_what_is_shown_as_typed(text: str, pair: str | None) -> None:
     """Offsets lead back into the typed text; what the tokenizer added has no source."""
@@ -204,7 +205,7 @@ def test_cuts_as_the_official_tokenizer_cuts(a: int, b: int) -> None:
     assert_cut_officially(a, b)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(a=st.integers(0, 700), b=st.integers(0, 700))
 def test_cuts_any_lengths_as_the_official_tokenizer_cuts(a: int, b: int) -> None:
     assert_cut_officially(a, b, word="strawberries")
@@ -244,7 +245,7 @@ def by_hand(text: str) -> str:
     return re.sub("[\ud800-\udfff]", "\ufffd", re.sub("[\ud800-\udbff][\udc00-\udfff]", joined, text))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(text=st.lists(st.sampled_from("a東😀\ud83d\ud800\udbff\ude00\udc00\udfff"), max_size=8).map("".join))
 def test_lone_surrogates_become_replacement_characters(text: str) -> None:
     assert repair_surrogates(text) == by_hand(text)
@@ -327,7 +328,7 @@ def test_lower_case_and_spaces_alone_are_no_note(typed: str) -> None:
     assert "normalized" not in keys(tokenizer().encode(typed))
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(text=TEXTS, pair=st.none() | TEXTS)
 def test_every_note_is_one_sentence(text: str, pair: str | None) -> None:
     """Whatever was typed, braces and percent signs included."""

@@ -129,10 +129,10 @@ class EmbeddingModel:
             factors: what token, segment or position vectors are multiplied by; None leaves all as they are.
 
         Raises:
-            InputError: an id is not a row of its table.
+            InputError: there is not one id a token, or an id is not a row of its table.
         """
-        _check_ids("token_type_ids", token_type_ids, self.card.type_vocab_size)
-        _check_ids("position_ids", position_ids, self.card.max_position_embeddings)
+        _check_ids("token_type_ids", token_type_ids, len(encoded), self.card.type_vocab_size)
+        _check_ids("position_ids", position_ids, len(encoded), self.card.max_position_embeddings)
         parts = self._forward(encoded.input_ids, token_type_ids, position_ids, factors or {})
         norm = self.module.LayerNorm
         summed = parts.summed[0]
@@ -236,7 +236,9 @@ def _build_module(layout: EmbeddingLayout, files: ModelFiles) -> InputEmbeddings
     return module
 
 
-def _check_ids(name: str, ids: Ids, rows: int) -> None:
+def _check_ids(name: str, ids: Ids, length: int, rows: int) -> None:
+    if np.shape(ids) != (length,):
+        raise InputError("ids_length", field=name, name=name, found=np.size(ids), length=length)
     outside = [int(i) for i in np.asarray(ids).ravel() if not 0 <= i < rows]
     if outside:
         raise InputError("ids", field=name, name=name, found=outside[0], largest=rows - 1)

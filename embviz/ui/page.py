@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import Any, TypedDict
-from urllib.parse import urlencode
 
 import gradio as gr
 from gradio.events import api as add_endpoint
@@ -57,6 +56,8 @@ _WIRE: Wire = {
 # The choices above the map live in the browser; they travel with every Show, in the place of an unseen box.
 _ASK = "(text, pair, model) => [text, pair, model, window.embviz.ask()]"
 _ASK_SWAPPED = "(text, pair, model) => [pair, text, model, window.embviz.ask()]"
+# A Recipe too long for a request line stands after the #, which no browser sends (static/address.js).
+_ADDRESS = "() => [new URLSearchParams(location.hash.slice(1)).get('r') ?? location.search.slice(1)]"
 _SETTLED = "() => window.embviz.settled()"
 _FAILED = "() => window.embviz.failed()"
 
@@ -140,7 +141,7 @@ def _wire_form(page: gr.Blocks, form: Form, outputs: list[Any]) -> None:
     """Everything that draws another input: opening the page, Show, swap, the examples, the model."""
     inputs = [*form.recipe, form.options]
     everything = [*form.recipe, *outputs]
-    opened = page.load(_open, None, everything, **_WIRE)
+    opened = page.load(_open, form.options, everything, js=_ADDRESS, **_WIRE)
     shown = gr.on(
         [form.show.click, form.text.submit, form.text_pair.submit, form.model.input],
         _show,
@@ -178,10 +179,9 @@ def _tell_end(event: Any) -> None:
     event.failure(None, None, None, js=_FAILED, api_visibility="private")
 
 
-def _open(request: gr.Request) -> list[Any]:
+def _open(query: str) -> list[Any]:
     """The form and the views of the Recipe in the page's address."""
-    asked = [(key, value) for key, value in request.query_params.items() if not key.startswith("__")]
-    return _form_and_views(handlers.open_query(urlencode(asked)))
+    return _form_and_views(handlers.open_query(query or ""))
 
 
 def _show(text: str, text_pair: str, model: str, options: str) -> list[Any]:

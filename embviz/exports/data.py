@@ -63,7 +63,7 @@ def table(analysis: Analysis) -> tuple[list[str], list[list[str]]]:
     shown, norms = analysis.after, analysis.metrics.norms
     names = ("index", "piece", "id", "segment", "position")
     header = [text(f"export.column.{name}") for name in names]
-    header += [text("export.column.norm", part=text(f"export.part.{part}")) for part in PARTS]
+    header += [text("export.column.norm", part=text(f"part.{part}")) for part in PARTS]
     lengths = [
         [f"{norm:.4f}" for norm in norms[part]] if part in norms else ["–"] * len(shown) for part in PARTS
     ]

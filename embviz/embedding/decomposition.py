@@ -133,6 +133,7 @@ class Decomposition:
         layer_norm: the operands of the LayerNorm.
         tensors: names of the tensors in the checkpoint by role (token, segment, position, weight, bias).
         absent: for each part that this model does not have, the reason.
+        check: computes `verified` and `verified_note` of a decomposition, when they are first asked for.
     """
 
     encoded: EncodedText

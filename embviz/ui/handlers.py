@@ -10,12 +10,14 @@ from urllib.parse import parse_qs
 
 from embviz.errors import EmbvizError, InputError
 from embviz.i18n import text as words
-from embviz.recipe import Recipe
+from embviz.recipe import DEFAULT_MODEL, Recipe
 
 EXAMPLE = Recipe(text="The bank raised interest rates.", text_pair="We sat on the river bank.")
 """What the page opens with."""
 
 FIELDS = ("text", "text_pair", "model", "page")
+"""Where a sentence can stand on the page."""
+
 MAX_NOTES = 2
 """Sentences under one field; notes about single tokens stand at their tokens as well."""
 
@@ -96,7 +98,7 @@ def verify(query: str) -> str:
 def explain(
     text: str,
     text_pair: str = "",
-    model: str = "bundled",
+    model: str = DEFAULT_MODEL,
     vectors: bool = False,
 ) -> dict[str, Any]:
     """Take the input layer's answer to a text or a pair apart.

@@ -31,8 +31,6 @@ EXAMPLES = {
     "example.markup": ("<b>Is 2 < 3?</b> [SEP] 👩‍🚀 naïve $x^2$", "<img src=x onerror=alert(1)>"),
 }
 
-NOTICES = ("text", "text_pair", "model", "page")
-
 
 class Wire(TypedDict):
     """Settings that every wire to a handler shares."""
@@ -52,6 +50,8 @@ _WIRE: Wire = {
     "concurrency_id": "compute",
     "concurrency_limit": 2,
 }
+# The mark takes seconds the first time: it has a place of its own, so that no drawing waits behind it.
+_VERIFY: Wire = {**_WIRE, "concurrency_id": "verify", "concurrency_limit": 1}
 
 # The choices above the map live in the browser; they travel with every Show, in the place of an unseen box.
 _ASK = "(text, pair, model) => [text, pair, model, window.embviz.ask()]"
@@ -99,7 +99,7 @@ def build_page() -> gr.Blocks:
                 create_table_tab()
             create_view("cell")
         create_view("footer")
-        outputs = [*mailboxes, *(notices[field] for field in NOTICES)]
+        outputs = [*mailboxes, *(notices[field] for field in handlers.FIELDS)]
         _wire_form(page, form, outputs)
         _wire_views(form, strip, projection, outputs)
         add_endpoint(handlers.explain, api_name="explain", concurrency_id="compute", concurrency_limit=2)
@@ -160,17 +160,7 @@ def _wire_views(form: Form, strip: gr.HTML, projection: gr.HTML, outputs: list[A
     """What a drawn view asks for: another window of tokens, another map, the verified mark."""
     _tell_end(strip.window(_window, None, outputs, **_WIRE))
     _tell_end(projection.options(_options, None, outputs, **_WIRE))
-    # The mark takes seconds the first time: it has a place of its own, so that no drawing waits behind it.
-    form.card.verify(
-        _verify,
-        None,
-        form.card,
-        show_progress="hidden",
-        api_visibility="private",
-        trigger_mode="always_last",
-        concurrency_id="verify",
-        concurrency_limit=1,
-    )
+    form.card.verify(_verify, None, form.card, **_VERIFY)
 
 
 def _tell_end(event: Any) -> None:
@@ -199,7 +189,7 @@ def _example(event: gr.EventData) -> list[Any]:
     """The form and the views of one of the examples, for the model that is chosen."""
     sentences = EXAMPLES.get(event.key)
     if sentences is None:
-        return [gr.skip()] * (3 + 2 + len(NOTICES))
+        return [gr.skip()] * (3 + 2 + len(handlers.FIELDS))
     shown = handlers.show(*sentences, event.model, **_map_choices(event.options))
     return [*sentences, gr.skip(), *_views(shown)]
 
@@ -215,7 +205,7 @@ def _options(event: gr.EventData) -> list[Any]:
     if shown.map is None:
         return _views(shown)
     # The sentences under the form are about the input, which is the same as before.
-    return [gr.skip(), _sent(shown.map), *(gr.skip() for _ in NOTICES)]
+    return [gr.skip(), _sent(shown.map), *(gr.skip() for _ in handlers.FIELDS)]
 
 
 def _verify(event: gr.EventData) -> str:
@@ -242,7 +232,7 @@ def _listed(model: str) -> Any:
 def _views(shown: handlers.Shown) -> list[Any]:
     """The values of the outputs: `parts`, `map` and one notice a field; what is None keeps the last good view."""
     kind = "error" if shown.parts is None and shown.map is None else "notice"
-    notices = [json.dumps({"kind": kind, "text": shown.messages.get(field, "")}) for field in NOTICES]
+    notices = [json.dumps({"kind": kind, "text": shown.messages.get(field, "")}) for field in handlers.FIELDS]
     return [_sent(shown.parts), _sent(shown.map), *map(_no_markup, notices)]
 
 

@@ -11,12 +11,7 @@ from embviz.i18n import DEFAULT_LANGUAGE, catalogue
 from embviz.ui.static_files import STATIC_PATH, CompressedFiles, module_names, version
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
-
-    Message = MutableMapping[str, Any]
-    Send = Callable[[Message], Awaitable[None]]
-    Receive = Callable[[], Awaitable[Message]]
-    App = Callable[[Message, Receive, Send], Awaitable[None]]
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 DEFAULT_PORT = 7860
 
@@ -37,10 +32,10 @@ _HEADERS = (
 class SecurityHeaders:
     """Pure ASGI middleware that adds the headers; anything richer might hold back the stream of events."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Passes everything on, and adds the headers to the start of an answer."""
 
         async def send_with_headers(message: Message) -> None:

@@ -7,12 +7,10 @@ import gzip
 import hashlib
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
-
-    Message = MutableMapping[str, Any]
+    from starlette.types import Receive, Scope, Send
 
 STATIC_PATH = "embviz-static"
 
@@ -78,9 +76,9 @@ class CompressedFiles:
 
     async def __call__(
         self,
-        scope: Message,
-        receive: Callable[[], Awaitable[Message]],  # noqa: ARG002 - ASGI calls with it
-        send: Callable[[Message], Awaitable[None]],
+        scope: Scope,
+        receive: Receive,  # noqa: ARG002 - ASGI calls with it
+        send: Send,
     ) -> None:
         """Answers with the file, or with 404."""
         name = scope["path"].rsplit("/", 1)[-1]
@@ -110,9 +108,7 @@ def _coding(accepted: str) -> str:
     return next((coding for coding in ("br", "gzip") if coding in names), "identity")
 
 
-async def _answer(
-    send: Callable[[Message], Awaitable[None]], status: int, body: bytes, headers: list[tuple[bytes, bytes]]
-) -> None:
+async def _answer(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
     headers = [*headers, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

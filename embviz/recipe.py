@@ -10,12 +10,12 @@ from typing import Any, Literal, get_args
 from urllib.parse import parse_qsl, urlencode
 
 from embviz.embedding.interventions import INTERVENTIONS, Intervention
+from embviz.embedding.projection import MAX_COMPONENTS
 from embviz.errors import InputError
 
 MAX_CHARACTERS = 10_000
 MAX_QUERY = 300_000
 """A query longer than this is not read: two texts of MAX_CHARACTERS are shorter, 12 letters an emoji."""
-MAX_COMPONENT = 10
 MAX_WHAT_IF = 32
 
 PcaFit = Literal["input", "parts", "positions", "vocabulary"]
@@ -72,7 +72,7 @@ class Recipe:
         """Plain values by field name, ready for JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         values["pca_components"] = list(self.pca_components)
-        values["what_if"] = [{"type": type(change).__name__, **vars(change)} for change in self.what_if]
+        values["what_if"] = _plain_changes(self.what_if)
         return values
 
     @classmethod
@@ -151,10 +151,14 @@ def _check_choice(name: str, value: object, known: tuple[object, ...]) -> None:
 
 def _components(value: object) -> tuple[int, ...]:
     numbers = tuple(value) if isinstance(value, list | tuple) else ()
-    whole = all(type(n) is int and 1 <= n <= MAX_COMPONENT for n in numbers)
+    whole = all(type(n) is int and 1 <= n <= MAX_COMPONENTS for n in numbers)
     if not whole or len(set(numbers)) != len(numbers) or len(numbers) not in (2, 3):
-        raise InputError("pca_components", field="pca_components", limit=MAX_COMPONENT, found=value)
+        raise InputError("pca_components", field="pca_components", limit=MAX_COMPONENTS, found=value)
     return numbers
+
+
+def _plain_changes(changes: tuple[Intervention, ...]) -> list[dict[str, Any]]:
+    return [{"type": type(change).__name__, **vars(change)} for change in changes]
 
 
 def _intervention(value: object) -> Intervention:
@@ -180,7 +184,7 @@ def _to_parameter(value: Any) -> str:
     if isinstance(value, tuple) and all(type(n) is int for n in value):
         return ",".join(map(str, value))
     if isinstance(value, tuple):
-        return json.dumps([{"type": type(change).__name__, **vars(change)} for change in value])
+        return json.dumps(_plain_changes(value))
     return str(value)
 
 

@@ -7,6 +7,7 @@ Every test that uses `page` also claims, when it ends, that no error was logged 
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -27,8 +28,6 @@ from tests.browser.visit import (
     tokens,
     wait_for_tokens,
 )
-
-BANK_PAIR = ("The bank raised interest rates.", "We sat on the river bank.")
 
 
 def test_first_view_is_drawn_with_nothing_typed(page: Page, served: Served) -> None:
@@ -235,8 +234,6 @@ def test_a_visit_asks_only_its_own_host(page: Page, served: Served, record: Reco
 
 
 def _query(recipe: embviz.Recipe) -> dict[str, str]:
-    from urllib.parse import parse_qsl
-
     return dict(parse_qsl(recipe.to_query()))
 
 

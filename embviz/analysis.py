@@ -51,9 +51,8 @@ def analyze(recipe: Recipe) -> Analysis:
     Raises:
         EmbvizError: something in the Recipe cannot be used; one plain sentence says what.
     """
+    before, after = decompose(recipe)
     model = load_model(recipe.model)
-    before = model.decompose(recipe.text, recipe.text_pair)
-    after = _changed(model, before, recipe) if recipe.what_if else before
     drawn = _drawn(after, recipe.special_tokens)
     return Analysis(
         recipe=recipe,
@@ -65,6 +64,17 @@ def analyze(recipe: Recipe) -> Analysis:
         projection=_fit(model, after, recipe, drawn),
         normalized_projection=fit_projection(after.normalized[drawn]),
     )
+
+
+def decompose(recipe: Recipe) -> tuple[Decomposition, Decomposition]:
+    """The first half of the pipeline: the input layer's answer before and after the changes of the Recipe.
+
+    Raises:
+        EmbvizError: something in the Recipe cannot be used; one plain sentence says what.
+    """
+    model = load_model(recipe.model)
+    before = model.decompose(recipe.text, recipe.text_pair)
+    return before, _changed(model, before, recipe) if recipe.what_if else before
 
 
 def _changed(model: EmbeddingModel, before: Decomposition, recipe: Recipe) -> Decomposition:

@@ -16,6 +16,8 @@ from embviz.errors import InputError
 MAX_CHARACTERS = 10_000
 MAX_QUERY = 300_000
 """A query longer than this is not read: two texts of MAX_CHARACTERS are shorter, 12 letters an emoji."""
+MAX_MODEL = 1_000
+"""Characters of a model's reference; the Hub's ids and most paths are far shorter."""
 MAX_WHAT_IF = 32
 
 PcaFit = Literal["input", "parts", "positions", "vocabulary"]
@@ -57,16 +59,12 @@ class Recipe:
             _check_text("text_pair", self.text_pair)
             if not self.text_pair.strip():
                 object.__setattr__(self, "text_pair", None)
-        if not isinstance(self.model, str):
-            raise InputError("not_text", field="model", name="model", kind=type(self.model).__name__)
+        _check_text("model", self.model, MAX_MODEL)
         _check_choice("pca_fit", self.pca_fit, get_args(PcaFit))
         _check_choice("color_by", self.color_by, get_args(ColorBy))
         _check_choice("special_tokens", self.special_tokens, (False, True))
         object.__setattr__(self, "pca_components", _components(self.pca_components))
-        object.__setattr__(self, "what_if", tuple(self.what_if))
-        for change in self.what_if:
-            if not isinstance(change, Intervention):
-                raise _unknown_change(change)
+        object.__setattr__(self, "what_if", _changes(self.what_if))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values by field name, ready for JSON."""
@@ -85,11 +83,8 @@ class Recipe:
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(values) - known)
         if unknown:
-            raise InputError("query", reason=f"it has no field “{unknown[0]}”")
-        changes = values.get("what_if", ())
-        if not isinstance(changes, list | tuple) or len(changes) > MAX_WHAT_IF:
-            raise _unknown_change(changes)
-        return cls(**{**values, "what_if": tuple(_intervention(change) for change in changes)})
+            raise InputError("recipe_field", found=unknown[0], known=", ".join(sorted(known)))
+        return cls(**values)
 
     def to_json(self) -> str:
         """The Recipe as a JSON object."""
@@ -105,9 +100,9 @@ class Recipe:
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise InputError("query", reason="it is not JSON") from error
+            raise InputError("recipe_json") from error
         if not isinstance(values, dict):
-            raise InputError("query", reason="it is not an object")
+            raise InputError("recipe_json")
         return cls.from_dict(values)
 
     def to_query(self) -> str:
@@ -128,20 +123,20 @@ class Recipe:
             InputError: a value is not one of a Recipe.
         """
         if len(query) > MAX_QUERY:
-            raise InputError("query", reason=f"it is longer than {MAX_QUERY:,} characters")
+            raise InputError("query_length", limit=MAX_QUERY)
         names = {field.name for field in fields(cls)}
         try:
             pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True, errors="surrogatepass")
         except UnicodeDecodeError as error:
-            raise InputError("query", reason="it is not UTF-8") from error
+            raise InputError("query_utf8") from error
         return cls.from_dict({name: _from_parameter(name, value) for name, value in pairs if name in names})
 
 
-def _check_text(name: str, value: object) -> None:
+def _check_text(name: str, value: object, limit: int = MAX_CHARACTERS) -> None:
     if not isinstance(value, str):
         raise InputError("not_text", field=name, name=name, kind=type(value).__name__)
-    if len(value) > MAX_CHARACTERS:
-        raise InputError("text_too_long", field=name, length=len(value), limit=MAX_CHARACTERS)
+    if len(value) > limit:
+        raise InputError("text_too_long", field=name, length=len(value), limit=limit)
 
 
 def _check_choice(name: str, value: object, known: tuple[object, ...]) -> None:
@@ -155,6 +150,12 @@ def _components(value: object) -> tuple[int, ...]:
     if not whole or len(set(numbers)) != len(numbers) or len(numbers) not in (2, 3):
         raise InputError("pca_components", field="pca_components", limit=MAX_COMPONENTS, found=value)
     return numbers
+
+
+def _changes(value: object) -> tuple[Intervention, ...]:
+    if not isinstance(value, list | tuple) or len(value) > MAX_WHAT_IF:
+        raise _unknown_change(value)
+    return tuple(_intervention(change) for change in value)
 
 
 def _plain_changes(changes: tuple[Intervention, ...]) -> list[dict[str, Any]]:
@@ -197,5 +198,5 @@ def _from_parameter(name: str, value: str) -> Any:
         try:
             return json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise InputError("query", field="what_if", reason="what_if is not JSON") from error
+            raise InputError("recipe_json", field="what_if") from error
     return value

@@ -63,9 +63,7 @@ class ShiftPositions:
                 "choice", field="what_if", name="keep_first", found=self.keep_first, known="True, False"
             )
         if not isinstance(self.k, int) or isinstance(self.k, bool):
-            raise InputError(
-                "number", field="what_if", name="k", found=self.k, smallest="-10,000", largest="10,000"
-            )
+            raise InputError("whole_number", field="what_if", name="k", found=self.k)
 
     def on_ids(self, ids: TokenIds) -> TokenIds:
         """The ids after the shift.

@@ -231,7 +231,7 @@ def _listed(model: str) -> Any:
 
 def _views(shown: handlers.Shown) -> list[Any]:
     """The values of the outputs: `parts`, `map` and one notice a field; what is None keeps the last good view."""
-    kind = "error" if shown.parts is None and shown.map is None else "notice"
+    kind = "error" if shown.failed else "notice"
     notices = [json.dumps({"kind": kind, "text": shown.messages.get(field, "")}) for field in handlers.FIELDS]
     return [_sent(shown.parts), _sent(shown.map), *map(_no_markup, notices)]
 

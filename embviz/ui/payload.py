@@ -122,19 +122,18 @@ def _part(d: Decomposition, name: str, start: int, stop: int) -> dict[str, Any]:
     return {"rows": base64.b64encode(b"".join(places)).decode(), "index": index}
 
 
-def _scales(d: Decomposition) -> dict[str, dict[str, float | int]]:
+def _scales(d: Decomposition) -> dict[str, dict[str, float]]:
     """The colour range of the parts and the sum, and the LayerNorm's own, over the whole input."""
     arrays = [array for name in PARTS[:4] if (array := d.part(name)) is not None]
     return {"parts": _scale(arrays), "normalized": _scale([d.normalized])}
 
 
-def _scale(arrays: list[NDArray[np.float32]]) -> dict[str, float | int]:
+def _scale(arrays: list[NDArray[np.float32]]) -> dict[str, float]:
     limit = color_limit(list(arrays))
     return {
         "limit": limit,
         "min": float(min(array.min() for array in arrays)),
         "max": float(max(array.max() for array in arrays)),
-        "clipped": int(sum((np.abs(array) > limit).sum() for array in arrays)),
     }
 
 

@@ -164,7 +164,7 @@ function arithmetic(state) {
   const entry = (tensor) => (tensor ? `${tensor}[${dim}]` : "");
   return [
     line(text("cell.mean"), mean, signed),
-    line(text("cell.std", { eps: parts.model?.layer_norm_eps ?? "ε" }), std, plain),
+    line(text("cell.std", { eps: parts.eps }), std, plain),
     line(text("cell.scaled"), scaled, signed),
     line(text("cell.weight", { dim: subscript(dim) }), parts.weight[dim], plain, entry(parts.tensors?.weight)),
     line(

@@ -1,7 +1,7 @@
 // The strip: one column a token, one row a part, each crossing a tile of the real vector.
 
 import { make, piece } from "./dom.js";
-import { PARTS, current, hover, query, select, subscribe } from "./store.js";
+import { PARTS, current, forgetWanted, hover, query, select, subscribe } from "./store.js";
 import { createLegend } from "./legend.js";
 import { cellSize, gridOf, paint, tileCanvas } from "./tile.js";
 import { text } from "./words.js";
@@ -94,7 +94,7 @@ function buildColumn(sent, token, grid, size) {
     position: entry.position,
   });
   const element = make("div", {
-    class: `ev-column ev-${side(entry)}`,
+    class: `ev-column ev-${side(entry, sent)}`,
     role: "option",
     "aria-selected": "false",
     tabindex: "-1",
@@ -128,9 +128,9 @@ const nameOf = (index) => make("span", { class: "ev-name", "aria-hidden": "true"
 export const letter = (segment) => "AB"[segment] ?? String(segment);
 
 /** The tint of a column: its segment, or the sentence where the model has no segments. */
-export function side(entry) {
-  if (entry.sentence === "b" || entry.segment === 1) return "b";
-  return "a";
+function side(entry, sent) {
+  if (sent.rows.segment.absent) return entry.sentence ?? "a";
+  return entry.segment === 1 ? "b" : "a";
 }
 
 function paintColumns(view) {
@@ -201,7 +201,7 @@ function createPager(gradio) {
   const move = (windows) => {
     const sent = current().parts;
     const size = sent.stop - sent.start;
-    current().wanted = undefined;
+    forgetWanted();
     ask(sent.start + windows * size);
   };
   const back = make("button", { type: "button", "aria-label": text("strip.earlier"), onclick: () => move(-1) }, "«");

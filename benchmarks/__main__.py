@@ -6,11 +6,9 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from playwright.sync_api import sync_playwright
-
 from benchmarks import opening, page, processes
 from benchmarks.table import Row, show
-from tests.browser.chromium import launch
+from tests.browser.chromium import open_browser
 from tests.browser.serving import serve
 
 
@@ -18,15 +16,13 @@ def measure(runs: int) -> Iterator[Row]:
     """All rows, one after another: nothing else should run on this machine meanwhile."""
     yield processes.start(runs)
     yield from opening.measure(runs)
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
+    with open_browser() as browser:
         yield page.first_drawing(browser, runs)
         with serve() as served:
             yield page.new_pair(browser, served, runs)
             yield from page.hover(browser, served, runs)
             yield page.heatmap_bytes(browser, served)
             yield processes.memory(served)
-            browser.close()
             yield processes.classroom(served, runs)
 
 

@@ -2,7 +2,7 @@
 window.clocks = (() => {
   const QUIET = 400; // ms without a change that mean that nothing more comes
   // What may change later without delaying the drawing: the verified mark.
-  const aside = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest("#embviz-model-card, #embviz-card");
+  const aside = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest("#embviz-card");
 
   /** Resolves with the time of the last change of the document, once it has been quiet; the paint of it included. */
   function settled(started) {

@@ -18,7 +18,7 @@ FRAME_MS = 1000 / 60
 # Sixteen tokens each with [CLS] and [SEP]; two, so that every Show changes something.
 PAIRS = (
     ("The bank raised interest rates.", "We sat on the river bank."),
-    ("A dog barked at night again.", "They walk in a green park."),
+    ("A dog barked at night.", "They walk in a green park."),
 )
 DRAWN = """() =>
     document.querySelectorAll("#embviz-strip canvas").length > 0 &&

@@ -111,12 +111,12 @@ def _explain(served: Served, text: str) -> None:
         RuntimeError: the server refused, or answered with an error.
     """
     connection = HTTPConnection(urlsplit(served.url).netloc, timeout=120)
-    body = json.dumps({"data": [text]})
+    body = json.dumps({"data": [text, "", "bundled", False]})
     connection.request("POST", "/gradio_api/call/explain", body, {"Content-Type": "application/json"})
     event = json.loads(connection.getresponse().read())["event_id"]
     connection.request("GET", f"/gradio_api/call/explain/{event}")
     answer = connection.getresponse().read()
     connection.close()
-    if not answer.startswith(b"event: complete"):
+    if b"event: complete" not in answer:
         message = f"/explain answered {answer[:200]!r}"
         raise RuntimeError(message)

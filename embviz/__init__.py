@@ -1,7 +1,7 @@
 """embviz takes a language model's input layer apart: token + segment + position = sum → LayerNorm.
 
 Floors, top to bottom, nothing imports upward:
-app > ui | cli > analysis > figures | exports | models | recipe > embedding > errors > i18n
+app > cli > ui > analysis > figures | exports | models | recipe > embedding > errors > i18n
 """
 
 from __future__ import annotations

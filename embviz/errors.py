@@ -10,7 +10,12 @@ The command line prints the sentence and exits with 2; the page shows it at the 
 
 from __future__ import annotations
 
+from typing import Any
+
 from embviz.i18n import text
+
+MAX_NAMED = 300
+"""The most characters of a value that a sentence repeats."""
 
 
 class EmbvizError(ValueError):
@@ -23,8 +28,12 @@ class EmbvizError(ValueError):
     """
 
     def __init__(self, key: str, /, *, field: str | None = None, **values: object) -> None:
-        self.key, self.field, self.values = f"error.{key}", field, values
-        super().__init__(_one_line(text(self.key, **values)))
+        self.key, self.field = f"error.{key}", field
+        self.values = {name: _named(value) for name, value in values.items()}
+        super().__init__(_one_line(text(self.key, **self.values)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.key, self.field, self.values)
 
     def sentence(self, language: str) -> str:
         """The sentence in another language of the catalogue."""
@@ -34,6 +43,19 @@ class EmbvizError(ValueError):
 def _one_line(sentence: str) -> str:
     """The sentence without the line breaks that a value in it may have."""
     return " ".join(sentence.split())
+
+
+def _again(kind: type[EmbvizError], key: str, field: str | None, values: dict[str, object]) -> EmbvizError:
+    """The same error in another process or another copy."""
+    return kind(key.removeprefix("error."), field=field, **values)
+
+
+def _named(value: object) -> object:
+    """A value as a sentence can name it: numbers as they are, words by their beginning where they are long."""
+    if isinstance(value, int | float):
+        return value
+    words = str(value)
+    return words if len(words) <= MAX_NAMED else words[: MAX_NAMED - 1] + "…"
 
 
 class InputError(EmbvizError):

@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from textwrap import shorten
 from typing import Any, Literal, get_args
 from urllib.parse import parse_qsl, urlencode
 
 from embviz.embedding.interventions import INTERVENTIONS, Intervention
+from embviz.embedding.projection import MAX_COMPONENTS
 from embviz.errors import InputError
 
 MAX_CHARACTERS = 10_000
-MAX_QUERY = 100_000
-"""A query longer than this is not read: two texts of MAX_CHARACTERS, percent-encoded, are shorter."""
-MAX_COMPONENT = 10
+MAX_QUERY = 300_000
+"""A query longer than this is not read: two texts of MAX_CHARACTERS are shorter, 12 letters an emoji."""
+MAX_MODEL = 1_000
+"""Characters of a model's reference; the Hub's ids and most paths are far shorter."""
 MAX_WHAT_IF = 32
 
 PcaFit = Literal["input", "parts", "positions", "vocabulary"]
@@ -30,6 +33,7 @@ class Recipe:
         text: sentence A; may be empty.
         text_pair: sentence B; None, empty or white space only means a single sentence and becomes None.
         model: what `load_model` takes.
+        revision: a branch, tag or commit of a model on the Hub; None, or blank, means its main branch.
         what_if: changes in the order in which they apply.
         pca_fit: what the PCA is fitted on: the sums of this input, all parts that are drawn, the position
             table, or a sample of the vocabulary.
@@ -44,6 +48,7 @@ class Recipe:
     text: str = ""
     text_pair: str | None = None
     model: str = DEFAULT_MODEL
+    revision: str | None = None
     what_if: tuple[Intervention, ...] = ()
     pca_fit: PcaFit = "input"
     special_tokens: bool = False
@@ -56,22 +61,21 @@ class Recipe:
             _check_text("text_pair", self.text_pair)
             if not self.text_pair.strip():
                 object.__setattr__(self, "text_pair", None)
-        if not isinstance(self.model, str):
-            raise InputError("not_text", field="model", kind=type(self.model).__name__)
+        _check_text("model", self.model, MAX_MODEL)
+        if self.revision is not None:
+            _check_text("revision", self.revision, MAX_MODEL)
+            object.__setattr__(self, "revision", self.revision.strip() or None)
         _check_choice("pca_fit", self.pca_fit, get_args(PcaFit))
         _check_choice("color_by", self.color_by, get_args(ColorBy))
         _check_choice("special_tokens", self.special_tokens, (False, True))
         object.__setattr__(self, "pca_components", _components(self.pca_components))
-        object.__setattr__(self, "what_if", tuple(self.what_if))
-        for change in self.what_if:
-            if not isinstance(change, Intervention):
-                raise InputError("what_if", field="what_if", found=change)
+        object.__setattr__(self, "what_if", _changes(self.what_if))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values by field name, ready for JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         values["pca_components"] = list(self.pca_components)
-        values["what_if"] = [{"type": type(change).__name__, **vars(change)} for change in self.what_if]
+        values["what_if"] = _plain_changes(self.what_if)
         return values
 
     @classmethod
@@ -84,11 +88,8 @@ class Recipe:
         known = {field.name for field in fields(cls)}
         unknown = sorted(set(values) - known)
         if unknown:
-            raise InputError("query", reason=f"it has no field “{unknown[0]}”")
-        changes = values.get("what_if", ())
-        if not isinstance(changes, list | tuple) or len(changes) > MAX_WHAT_IF:
-            raise InputError("what_if", field="what_if", found=changes)
-        return cls(**{**values, "what_if": tuple(_intervention(change) for change in changes)})
+            raise InputError("recipe_field", found=unknown[0], known=", ".join(sorted(known)))
+        return cls(**values)
 
     def to_json(self) -> str:
         """The Recipe as a JSON object."""
@@ -103,10 +104,10 @@ class Recipe:
         """
         try:
             values = json.loads(text)
-        except ValueError as error:
-            raise InputError("query", reason=error) from error
+        except (ValueError, RecursionError) as error:
+            raise InputError("recipe_json") from error
         if not isinstance(values, dict):
-            raise InputError("query", reason="it is not an object")
+            raise InputError("recipe_json")
         return cls.from_dict(values)
 
     def to_query(self) -> str:
@@ -127,17 +128,20 @@ class Recipe:
             InputError: a value is not one of a Recipe.
         """
         if len(query) > MAX_QUERY:
-            raise InputError("query", reason=f"it is longer than {MAX_QUERY:,} characters")
+            raise InputError("query_length", limit=MAX_QUERY)
         names = {field.name for field in fields(cls)}
-        pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True, errors="surrogatepass")
+        try:
+            pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True, errors="surrogatepass")
+        except UnicodeDecodeError as error:
+            raise InputError("query_utf8") from error
         return cls.from_dict({name: _from_parameter(name, value) for name, value in pairs if name in names})
 
 
-def _check_text(name: str, value: object) -> None:
+def _check_text(name: str, value: object, limit: int = MAX_CHARACTERS) -> None:
     if not isinstance(value, str):
-        raise InputError("not_text", field=name, kind=type(value).__name__)
-    if len(value) > MAX_CHARACTERS:
-        raise InputError("text_too_long", field=name, length=len(value), limit=MAX_CHARACTERS)
+        raise InputError("not_text", field=name, name=name, kind=type(value).__name__)
+    if len(value) > limit:
+        raise InputError("text_too_long", field=name, length=len(value), limit=limit)
 
 
 def _check_choice(name: str, value: object, known: tuple[object, ...]) -> None:
@@ -147,22 +151,36 @@ def _check_choice(name: str, value: object, known: tuple[object, ...]) -> None:
 
 def _components(value: object) -> tuple[int, ...]:
     numbers = tuple(value) if isinstance(value, list | tuple) else ()
-    whole = all(type(n) is int and 1 <= n <= MAX_COMPONENT for n in numbers)
+    whole = all(type(n) is int and 1 <= n <= MAX_COMPONENTS for n in numbers)
     if not whole or len(set(numbers)) != len(numbers) or len(numbers) not in (2, 3):
-        raise InputError("pca_components", field="pca_components", limit=MAX_COMPONENT, found=value)
+        raise InputError("pca_components", field="pca_components", limit=MAX_COMPONENTS, found=value)
     return numbers
+
+
+def _changes(value: object) -> tuple[Intervention, ...]:
+    if not isinstance(value, list | tuple) or len(value) > MAX_WHAT_IF:
+        raise _unknown_change(value)
+    return tuple(_intervention(change) for change in value)
+
+
+def _plain_changes(changes: tuple[Intervention, ...]) -> list[dict[str, Any]]:
+    return [{"type": type(change).__name__, **vars(change)} for change in changes]
 
 
 def _intervention(value: object) -> Intervention:
     if isinstance(value, Intervention):
         return value
-    if isinstance(value, Mapping) and value.get("type") in INTERVENTIONS:
-        arguments = {name: argument for name, argument in value.items() if name != "type"}
-        try:
-            return INTERVENTIONS[value["type"]](**arguments)
-        except TypeError as error:
-            raise InputError("what_if", field="what_if", found=dict(value)) from error
-    raise InputError("what_if", field="what_if", found=value)
+    kind = value.get("type") if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or not isinstance(kind, str) or kind not in INTERVENTIONS:
+        raise _unknown_change(value)
+    try:
+        return INTERVENTIONS[kind](**{name: argument for name, argument in value.items() if name != "type"})
+    except TypeError as error:
+        raise _unknown_change(value) from error
+
+
+def _unknown_change(value: object) -> InputError:
+    return InputError("what_if", field="what_if", found=shorten(repr(value), 80, placeholder="…"))
 
 
 def _to_parameter(value: Any) -> str:
@@ -172,7 +190,7 @@ def _to_parameter(value: Any) -> str:
     if isinstance(value, tuple) and all(type(n) is int for n in value):
         return ",".join(map(str, value))
     if isinstance(value, tuple):
-        return json.dumps([{"type": type(change).__name__, **vars(change)} for change in value])
+        return json.dumps(_plain_changes(value))
     return str(value)
 
 
@@ -185,5 +203,5 @@ def _from_parameter(name: str, value: str) -> Any:
         try:
             return json.loads(value)
         except (ValueError, RecursionError) as error:
-            raise InputError("query", field="what_if", reason="what_if is not JSON") from error
+            raise InputError("recipe_json", field="what_if") from error
     return value

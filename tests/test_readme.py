@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -19,6 +20,7 @@ CONSTRAINTS = dict(
     if not line.startswith("#")
 )
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+COMMANDS = re.findall(r"^    (embviz explain .+)$", README, re.MULTILINE)
 
 
 @pytest.mark.parametrize("block", BLOCKS)
@@ -32,8 +34,26 @@ def test_python_block_runs(block: str) -> None:
     assert "[CLS]" in done.stdout
 
 
-def test_readme_has_a_python_block() -> None:
+def test_readme_has_examples_to_run() -> None:
     assert len(BLOCKS) == 1
+    assert len(COMMANDS) == 2
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_command_runs(line: str, tmp_path: Path) -> None:
+    """Each `embviz explain` of the README runs as it stands, and writes the file it names."""
+    arguments = shlex.split(line)[1:]
+    done = subprocess.run(
+        [sys.executable, "-m", "embviz", *arguments],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    named = [name for name in arguments if name.endswith(".npz")]
+    assert [path.name for path in tmp_path.iterdir()] == named
 
 
 def test_space_runs_the_tested_gradio() -> None:

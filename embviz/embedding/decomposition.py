@@ -146,6 +146,7 @@ class Decomposition:
         constant: what is added to every token alike (ERNIE's task row, LayoutLM's empty box), same shape; None
             in most models.
         own_notes: what a reader should know about the model and about the vectors.
+        check: computes `verified` and `verified_note` of a decomposition, when they are first asked for.
     """
 
     encoded: EncodedText

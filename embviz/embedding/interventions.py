@@ -6,7 +6,6 @@ the order given.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -59,10 +58,12 @@ class ShiftPositions:
     keep_first: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, int) or isinstance(self.k, bool):
+        if not isinstance(self.keep_first, bool):
             raise InputError(
-                "number", field="what_if", name="k", found=self.k, smallest="-10,000", largest="10,000"
+                "choice", field="what_if", name="keep_first", found=self.keep_first, known="True, False"
             )
+        if not isinstance(self.k, int) or isinstance(self.k, bool):
+            raise InputError("whole_number", field="what_if", name="k", found=self.k)
 
     def on_ids(self, ids: TokenIds) -> TokenIds:
         """The ids after the shift.
@@ -106,7 +107,7 @@ class Scale:
             known = ", ".join(self.COMPONENTS)
             raise InputError("choice", field="what_if", name="component", found=self.component, known=known)
         number = isinstance(self.factor, int | float) and not isinstance(self.factor, bool)
-        if not number or not math.isfinite(self.factor) or abs(self.factor) > MAX_FACTOR:
+        if not number or not abs(self.factor) <= MAX_FACTOR:  # so that NaN is refused too
             raise InputError(
                 "number", field="what_if", name="factor", found=self.factor,
                 smallest=-MAX_FACTOR, largest=MAX_FACTOR,

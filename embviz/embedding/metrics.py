@@ -32,16 +32,24 @@ def present_components(decomposition: Decomposition) -> dict[Part, Floats]:
     return {name: array for name, array in arrays.items() if array is not None}
 
 
-def variance_shares(decomposition: Decomposition) -> dict[str, float]:
+def variance_shares(
+    decomposition: Decomposition, tokens: NDArray[np.bool_] | None = None
+) -> dict[str, float]:
     """How the variance of the sum over the tokens splits, shares that add up to 1.
 
     `Var(w + s + p) = Var(w) + Var(s) + Var(p) + 2 Cov(w, s) + 2 Cov(w, p) + 2 Cov(s, p)`, traces over the
     dimensions. `cross` is the sum of the covariance terms; it can be negative. All NaN for a single token.
-    Tokens whose vectors are no numbers are left out.
+
+    Args:
+        decomposition: of which input.
+        tokens: which tokens count, bool, `(seq_len,)`; None means all. One that is not a number never does.
     """
-    return _shares(
-        {name: rows - rows.mean(axis=0) for name, rows in _finite_rows(decomposition).items() if len(rows)}
-    )
+    counted = decomposition.finite if tokens is None else tokens & decomposition.finite
+    centred = {}
+    for name, array in present_components(decomposition).items():
+        rows = np.asarray(array[counted], np.float64)
+        centred[name] = rows - rows.mean(axis=0) if len(rows) else rows
+    return _shares(centred)
 
 
 def energy_shares(decomposition: Decomposition) -> dict[str, float]:

@@ -82,3 +82,17 @@ def fit_projection(vectors: NDArray[np.floating], n_components: int = MAX_COMPON
     components[:rank] = loadings * np.where(largest < 0, -1, 1)[:, None]
     ratio[:rank] = pca.explained_variance_ratio_ * significant
     return Projection(pca.mean_, components, ratio, n)
+
+
+def axis_owner(vectors: NDArray[np.floating]) -> tuple[int, float]:
+    """The vector that makes the largest share of the first principal component's variance, and that share.
+
+    A component that one vector owns shows little but how far that vector lies from the others.
+
+    Args:
+        vectors: `(n, embedding_size)`, the component is fitted on them.
+    """
+    scores = fit_projection(vectors, n_components=1).transform(vectors)[:, 0] ** 2
+    owner = int(scores.argmax())
+    total = float(scores.sum())
+    return owner, float(scores[owner]) / total if total else 0.0

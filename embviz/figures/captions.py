@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from embviz.embedding.metrics import cosine, present_components
+from embviz.embedding.decomposition import Decomposition
+from embviz.embedding.metrics import cosine, present_components, variance_shares
+from embviz.embedding.projection import axis_owner
 from embviz.figures.drawable import Drawable
 from embviz.i18n import DEFAULT_LANGUAGE, text
+
+MAX_OWNED = 128
+"""Of longer inputs nobody asks which token owns the first axis, and finding out is another large PCA."""
 
 
 def map_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
@@ -16,7 +22,7 @@ def map_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
         return text("caption.map_one", language, count=int(drawn.sum()))
     group = _repeated_word(analysis)
     if group is None or _distance(d.token, *group):
-        shares: dict[str, float] = {"segment": 0.0, "position": 0.0, **analysis.metrics.variance_shares}
+        shares: dict[str, float] = {"segment": 0.0, "position": 0.0, **variance_shares(d, drawn)}
         only = len(present_components(d)) == 1
         return text("caption.map_words" if only else "caption.map_shares", language, **shares)
     a, b = group
@@ -29,6 +35,28 @@ def map_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
     else:
         key = f"caption.map_repeated_{'no' if d.segment is None else 'same'}_segment"
     return text(key, language, **values, **moved)
+
+
+def left_out_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
+    """Which tokens the map does not show and why; of special tokens how much of the first axis one would own."""
+    d = analysis.after
+    special, strange = d.finite & ~analysis.drawn, ~d.finite
+    sentences = []
+    if special.any():
+        sentences.append(_special_left_out(d, special, language))
+    if strange.any():
+        sentences.append(text("caption.left_out_strange", language, count=int(strange.sum())))
+    return " ".join(sentences)
+
+
+def _special_left_out(d: Decomposition, special: NDArray[np.bool_], language: str) -> str:
+    count, finite = int(special.sum()), np.flatnonzero(d.finite)
+    if len(finite) <= MAX_OWNED:
+        place, share = axis_owner(d.summed[finite])
+        if special[finite[place]]:
+            piece = d.tokens[finite[place]]
+            return text("caption.left_out_owner", language, count=count, piece=piece, share=share)
+    return text("caption.left_out", language, count=count)
 
 
 def normalized_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:

@@ -9,11 +9,13 @@ from embviz.figures.drawable import Drawable
 from embviz.figures.style import COLORSCALE, Spec, color_limit, escape_label
 from embviz.i18n import text
 
-ROW_HEIGHT, PANEL_GAP = 12, 34
+ROW_HEIGHT, SMALL_ROW_HEIGHT, PANEL_GAP = 12, 7, 34
+MANY_ROWS = 32
+"""With more rows than this, rows are small and not every token is named."""
 MARGINS = (4, 44)
 """Above and below the panels, in pixels."""
 MIN_PANEL = 64
-MAX_TOKEN_TICKS = 48
+MAX_TOKEN_TICKS = MANY_ROWS
 
 
 def heatmap_spec(analysis: Drawable, start: int = 0, stop: int | None = None) -> Spec:
@@ -27,7 +29,8 @@ def heatmap_spec(analysis: Drawable, start: int = 0, stop: int | None = None) ->
     d = analysis.after
     stop = len(d) if stop is None else min(stop, len(d))
     present = [(name, array) for name in ALL_PARTS if (array := d.part(name)) is not None]
-    panel = max(MIN_PANEL, ROW_HEIGHT * (stop - start))
+    rows = stop - start
+    panel = max(MIN_PANEL, (ROW_HEIGHT if rows <= MANY_ROWS else SMALL_ROW_HEIGHT) * rows)
     height = len(present) * (panel + PANEL_GAP)
     labels = [escape_label(piece) for piece in d.tokens[start:stop]]
     spec: Spec = {"data": [], "layout": _layout(analysis, height + MARGINS[0] + MARGINS[1])}

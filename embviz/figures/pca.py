@@ -45,7 +45,7 @@ def pca_spec(analysis: Drawable) -> Spec:
     repeats = _repeats(d.token[plane.drawn])
     traces.append({**plane.points("token", d.token), "text": repeats, "textposition": "bottom center"})
     traces.append({**plane.points("summed", d.summed), **plane.labels(plane.coordinates(d.summed))})
-    return _figure(traces, plane.titles)
+    return _figure([*traces, *_segment_legend(analysis, plane)], plane.titles)
 
 
 def normalized_spec(analysis: Drawable) -> Spec:
@@ -58,7 +58,7 @@ def normalized_spec(analysis: Drawable) -> Spec:
     if rows is None:
         return _figure([], plane.titles)
     points = {**plane.points("normalized", rows), **plane.labels(plane.coordinates(rows))}
-    return _figure([points], plane.titles)
+    return _figure([points, *_segment_legend(analysis, plane)], plane.titles)
 
 
 class _Plane:
@@ -138,7 +138,7 @@ def _marker(analysis: Drawable, role: str, drawn: NDArray[np.intp], flat: bool) 
     if color_by == "segment":
         segments = [int(segment) % len(SEGMENT_COLORS) for segment in d.token_type_ids[drawn]]
         marker["color"] = [SEGMENT_COLORS[segment] for segment in segments]
-        marker["symbol"] = [SEGMENT_SYMBOLS[segment] for segment in segments]
+        marker["symbol"] = [marker["symbol"] + SEGMENT_SYMBOLS[segment] for segment in segments]
     elif color_by == "position":
         bar = {"title": {"text": text("part.position")}, "thickness": 10, "len": 0.6}
         scale = {"colorscale": "Cividis", "showscale": role != "token", "colorbar": bar}
@@ -146,6 +146,27 @@ def _marker(analysis: Drawable, role: str, drawn: NDArray[np.intp], flat: bool) 
     else:
         marker["color"] = COLORS[role]
     return marker
+
+
+def _segment_legend(analysis: Drawable, plane: _Plane) -> list[Trace]:
+    """Traces without points that say in the legend which colour and fill is which segment."""
+    if analysis.recipe.color_by != "segment":
+        return []
+    nothing = np.full((1, len(plane.shown)), np.nan, np.float32)
+    segments = sorted({int(segment) for segment in analysis.after.token_type_ids[plane.drawn]})
+    return [
+        {
+            **_trace("legend", nothing),
+            "mode": "markers",
+            "name": text("figure.segment", segment=segment),
+            "marker": {
+                "symbol": "circle" + SEGMENT_SYMBOLS[segment % 2],
+                "color": SEGMENT_COLORS[segment % 2],
+                "size": 9,
+            },
+        }
+        for segment in segments
+    ]
 
 
 def _trace(role: str, points: NDArray[np.float32]) -> Trace:

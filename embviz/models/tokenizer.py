@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
-import numpy as np
 from tokenizers import Encoding, Tokenizer
 
-from embviz.embedding.decomposition import EncodedText, Note
+from embviz.embedding.decomposition import EncodedText, Note, read_only_ids
 from embviz.models.tokenizer_vetting import panics_refused
 
 
@@ -57,10 +57,10 @@ class TextTokenizer:
             text=text,
             text_pair=text_pair,
             tokens=tuple(encoding.tokens),
-            input_ids=np.array(encoding.ids, np.int64),
-            token_type_ids=np.array(encoding.type_ids, np.int64),
-            special_tokens_mask=np.array(encoding.special_tokens_mask, np.int64),
-            typed_special=self._typed_special(encoding),
+            input_ids=read_only_ids(encoding.ids),
+            token_type_ids=read_only_ids(encoding.type_ids),
+            special_tokens_mask=read_only_ids(encoding.special_tokens_mask),
+            typed_special=self._typed_special(encoding, (text, text_pair or "")),
             offsets=tuple(encoding.offsets),
             sentences=tuple(encoding.sequence_ids),
             word_ids=tuple(encoding.word_ids),
@@ -92,7 +92,7 @@ class TextTokenizer:
         unknown: str | None = getattr(model, "unk_token", None)
         return self._tokenizer.id_to_token(unk_id) if unk_id is not None else unknown
 
-    def _typed_special(self, encoding: Encoding) -> tuple[bool, ...]:
+    def _typed_special(self, encoding: Encoding, texts: tuple[str, str]) -> tuple[bool, ...]:
         """Special tokens that stand in the text itself; `special_tokens_mask` has only the added ones.
 
         [UNK] counts only where these very letters were typed.
@@ -101,7 +101,7 @@ class TextTokenizer:
         return tuple(
             sentence is not None
             and token_id in self._special_ids
-            and (token != self._unknown or end - start == len(token))
+            and (token != self._unknown or texts[sentence][start:end] == token)
             for token_id, token, (start, end), sentence in rows
         )
 
@@ -110,7 +110,8 @@ class TextTokenizer:
     ) -> list[Note]:
         notes: list[Note] = []
         if all(sentence is None for sentence in encoded.sentences):
-            notes.append(Note("only_special", {"tokens": " ".join(encoded.tokens)}))
+            key = "nothing_left" if any(text and text.strip() for text in typed) else "only_special"
+            notes.append(Note(key, {"tokens": " ".join(encoded.tokens)}))
         elif encoded.text_pair is None:
             notes.append(Note("single", about="text_pair"))
         if any(encoded.truncated):
@@ -130,19 +131,32 @@ class TextTokenizer:
             notes.append(Note("surrogates", about=about))
         normalized = self._normalized(repaired)
         if normalized is not None:
-            notes.append(Note("normalized", {"text": repaired, "normalized": normalized}, about=about))
+            values = {"text": _beginning(repaired), "normalized": _beginning(normalized)}
+            notes.append(Note("normalized", values, about=about))
         return notes
 
     def _normalized(self, text: str) -> str | None:
         """The text as the tokenizer's normalizer leaves it, where it drops or changes more than case."""
-        if self._tokenizer.normalizer is None:
-            return None
-        normalized = " ".join(self._tokenizer.normalizer.normalize_str(text).split())
-        plain = " ".join(text.lower().split())
+        normalized = " ".join(self._normalize(text).split())
         composed = unicodedata.normalize("NFC", normalized)
-        if _without_spaces(composed) == _without_spaces(unicodedata.normalize("NFC", plain)):
+        plain = unicodedata.normalize("NFC", " ".join(text.split()))
+        if _without_spaces(composed).lower() == _without_spaces(plain).lower():
             return None
         return composed
+
+    def _normalize(self, text: str) -> str:
+        """What the normalizer makes of a text; special tokens in it are found before and stay as they are."""
+        normalizer = self._tokenizer.normalizer
+        if normalizer is None:
+            return text
+        parts = self._special_pattern.split(text)
+        return "".join(part if i % 2 else normalizer.normalize_str(part) for i, part in enumerate(parts))
+
+    @cached_property
+    def _special_pattern(self) -> re.Pattern[str]:
+        added = self._tokenizer.get_added_tokens_decoder().values()
+        special = sorted((token.content for token in added if token.special), key=len, reverse=True)
+        return re.compile(f"({'|'.join(map(re.escape, special)) or '(?!)'})")
 
     def _token_notes(self, encoded: EncodedText) -> list[Note]:
         longest: int | None = getattr(self._tokenizer.model, "max_input_chars_per_word", None)
@@ -152,17 +166,23 @@ class TextTokenizer:
                 notes.append(Note("typed_special", {"token": token}, index))
             elif token == self._unknown and encoded.sentences[index] is not None:
                 source = encoded.source(index)
-                if longest is not None and len(source) > longest:
-                    values: dict[str, object] = {"length": len(source), "limit": longest, "token": token}
+                length = len(self._normalize(source))  # the tokenizer counts what its normalizer leaves
+                if longest is not None and length > longest:
+                    values: dict[str, object] = {"length": length, "limit": longest, "token": token}
                     notes.append(Note("long_word", values, index))
                 else:
-                    notes.append(Note("unknown", {"source": source, "token": token}, index))
+                    notes.append(Note("unknown", {"source": _beginning(source), "token": token}, index))
         return notes
 
 
 def _without_spaces(text: str) -> str:
     """Spaces that a normalizer puts round ideographs change no piece."""
     return text.replace(" ", "")
+
+
+def _beginning(text: str, length: int = 60) -> str:
+    """A text as a sentence can name it."""
+    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _count(encoding: Encoding, sentence: int) -> int:

@@ -43,7 +43,9 @@ def is_harmless(pattern: str) -> bool:
     """
     if pattern in KNOWN_PATTERNS:
         return True
-    if len(pattern) > MAX_PATTERN or re.search(r"\\[1-9kg]|\(\?(?:[P(&R|]|<[^=!])", pattern.replace(r"\\", "")):
+    if len(pattern) > MAX_PATTERN or re.search(
+        r"\\[1-9kg]|\(\?(?:[P(&R|]|<[^=!])", pattern.replace(r"\\", "")
+    ):
         return False
     plain = _ESCAPE_OR_CLASS.sub("x", pattern)  # a class or an escaped letter is as harmless as a letter
     return "[" not in plain and _groups_are_harmless(plain)

@@ -10,12 +10,14 @@ from urllib.parse import parse_qs
 
 from embviz.errors import EmbvizError, InputError
 from embviz.i18n import text as words
-from embviz.recipe import Recipe
+from embviz.recipe import DEFAULT_MODEL, Recipe
 
 EXAMPLE = Recipe(text="The bank raised interest rates.", text_pair="We sat on the river bank.")
 """What the page opens with."""
 
 FIELDS = ("text", "text_pair", "model", "page")
+"""Where a sentence can stand on the page."""
+
 MAX_NOTES = 2
 """Sentences under one field; notes about single tokens stand at their tokens as well."""
 
@@ -29,12 +31,14 @@ class Shown:
         parts: the decomposition, docs/payload.md; None keeps the last good view.
         map: the projection; None keeps the last good view.
         messages: one sentence for each of "text", "text_pair", "model" and "page", or "".
+        failed: whether the sentences say why what was asked for is not what is shown.
     """
 
     recipe: Recipe
     parts: str | None = None
     map: str | None = None
     messages: dict[str, str] = field(default_factory=lambda: dict.fromkeys(FIELDS, ""))
+    failed: bool = False
 
 
 def show(text: str, text_pair: str | None, model: str, **choices: Any) -> Shown:
@@ -60,7 +64,8 @@ def open_query(query: str) -> Shown:
         return _draw(recipe)
     except EmbvizError as error:
         shown = _answer(lambda: _draw(EXAMPLE))
-        return replace(shown, messages={**shown.messages, **_at_field(error)})
+        messages = {**dict.fromkeys(FIELDS, ""), "page": words("page.bad_address", reason=error)}
+        return shown if shown.failed else replace(shown, messages=messages, failed=True)
 
 
 def window(query: str, start: int) -> Shown:
@@ -75,18 +80,18 @@ def map_only(query: str, **choices: Any) -> Shown:
 
 def verify(query: str) -> str:
     """The verified mark as JSON: `state` ("ok", "different" or "unknown"), `value` and one sentence."""
-    from embviz.analysis import analyze
+    from embviz.analysis import decompose
     from embviz.embedding.verification import TOLERANCE
 
     try:
-        decomposition = analyze(Recipe.from_query(query)).after
+        _, decomposition = decompose(Recipe.from_query(query))
     except EmbvizError as error:
         return json.dumps({"query": query, "state": "unknown", "value": None, "text": str(error)})
     value = decomposition.verified
     if value is None:
         state, sentence = "unknown", decomposition.verified_note
     elif value <= TOLERANCE:
-        state, sentence = "ok", words("verified.ok", value=value)
+        state, sentence = "ok", words("verified.ok", value=f"{value:.0e}" if value else "0")
     else:
         state, sentence = "different", words("verified.different", value=value, tolerance=TOLERANCE)
     note = decomposition.verified_note
@@ -96,7 +101,7 @@ def verify(query: str) -> str:
 def explain(
     text: str,
     text_pair: str = "",
-    model: str = "bundled",
+    model: str = DEFAULT_MODEL,
     vectors: bool = False,
 ) -> dict[str, Any]:
     """Take the input layer's answer to a text or a pair apart.
@@ -126,7 +131,7 @@ def _answer(draw: Callable[[], Shown]) -> Shown:
     try:
         return draw()
     except EmbvizError as error:
-        return Shown(EXAMPLE, messages=_at_field(error))
+        return Shown(EXAMPLE, messages=_at_field(error), failed=True)
 
 
 def _at_field(error: EmbvizError) -> dict[str, str]:

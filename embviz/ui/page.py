@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import Any, TypedDict
-from urllib.parse import urlencode
 
 import gradio as gr
+from gradio.events import api as add_endpoint
 
 from embviz.i18n import text
 from embviz.ui import handlers
@@ -30,8 +30,6 @@ EXAMPLES = {
     "example.japanese": ("私は学習が好きです", ""),
     "example.markup": ("<b>Is 2 < 3?</b> [SEP] 👩‍🚀 naïve $x^2$", "<img src=x onerror=alert(1)>"),
 }
-
-NOTICES = ("text", "text_pair", "model", "page")
 
 
 class Wire(TypedDict):
@@ -52,10 +50,14 @@ _WIRE: Wire = {
     "concurrency_id": "compute",
     "concurrency_limit": 2,
 }
+# The mark takes seconds the first time: it has a place of its own, so that no drawing waits behind it.
+_VERIFY: Wire = {**_WIRE, "concurrency_id": "verify", "concurrency_limit": 1}
 
 # The choices above the map live in the browser; they travel with every Show, in the place of an unseen box.
 _ASK = "(text, pair, model) => [text, pair, model, window.embviz.ask()]"
 _ASK_SWAPPED = "(text, pair, model) => [pair, text, model, window.embviz.ask()]"
+# A Recipe too long for a request line stands after the #, which no browser sends (static/address.js).
+_ADDRESS = "() => [new URLSearchParams(location.hash.slice(1)).get('r') ?? location.search.slice(1)]"
 _SETTLED = "() => window.embviz.settled()"
 _FAILED = "() => window.embviz.failed()"
 
@@ -81,6 +83,7 @@ class Form:
 
 def build_page() -> gr.Blocks:
     """The page as a Gradio app that nobody has launched yet; `server.serve` launches it as it is meant to be."""
+    page: gr.Blocks
     with gr.Blocks(
         title=text("page.title"), fill_width=True, analytics_enabled=False, delete_cache=(3600, 3600)
     ) as page:
@@ -96,10 +99,10 @@ def build_page() -> gr.Blocks:
                 create_table_tab()
             create_view("cell")
         create_view("footer")
-        outputs = [*mailboxes, *(notices[field] for field in NOTICES)]
+        outputs = [*mailboxes, *(notices[field] for field in handlers.FIELDS)]
         _wire_form(page, form, outputs)
         _wire_views(form, strip, projection, outputs)
-        gr.api(handlers.explain, api_name="explain", concurrency_id="compute", concurrency_limit=2)
+        add_endpoint(handlers.explain, api_name="explain", concurrency_id="compute", concurrency_limit=2)
     page.queue(max_size=64, default_concurrency_limit=2)
     return page
 
@@ -114,16 +117,22 @@ def _create_form(notices: dict[str, gr.HTML]) -> Form:
             pair = gr.Textbox(label=text("form.text_pair"), lines=1, max_lines=8, elem_id="embviz-text-pair")
             notices["text_pair"] = create_notice("text-pair")
             with gr.Row(elem_id="embviz-buttons"):
-                show = gr.Button(text("form.show"), variant="primary", elem_id="embviz-show", scale=3, min_width=80)
+                show = gr.Button(
+                    text("form.show"), variant="primary", elem_id="embviz-show", scale=3, min_width=80
+                )
                 swap = gr.Button(text("form.swap"), elem_id="embviz-swap", scale=1, min_width=80)
             examples = create_view("examples", events=("example",))
         with gr.Column(elem_classes="ev-card", elem_id="embviz-model-box"):
             choices = [(text(key), ref) for key, ref in MODELS]
             model = gr.Dropdown(
-                choices, value=MODELS[0][1], label=text("form.model"), filterable=False, elem_id="embviz-model"
+                choices,
+                value=MODELS[0][1],
+                label=text("form.model"),
+                filterable=False,
+                elem_id="embviz-model",
             )
             notices["model"] = create_notice("model")
-            card = create_view("modelcard", events=("verify",))
+            card = create_view("modelcard", events=("verify",), elem_id="embviz-card")
         options = gr.Textbox(visible=False)
     return Form(box, pair, model, show, swap, options, examples, card)
 
@@ -132,7 +141,7 @@ def _wire_form(page: gr.Blocks, form: Form, outputs: list[Any]) -> None:
     """Everything that draws another input: opening the page, Show, swap, the examples, the model."""
     inputs = [*form.recipe, form.options]
     everything = [*form.recipe, *outputs]
-    opened = page.load(_open, None, everything, **_WIRE)
+    opened = page.load(_open, form.options, everything, js=_ADDRESS, **_WIRE)
     shown = gr.on(
         [form.show.click, form.text.submit, form.text_pair.submit, form.model.input],
         _show,
@@ -151,17 +160,7 @@ def _wire_views(form: Form, strip: gr.HTML, projection: gr.HTML, outputs: list[A
     """What a drawn view asks for: another window of tokens, another map, the verified mark."""
     _tell_end(strip.window(_window, None, outputs, **_WIRE))
     _tell_end(projection.options(_options, None, outputs, **_WIRE))
-    # The mark takes seconds the first time: it has a place of its own, so that no drawing waits behind it.
-    form.card.verify(
-        _verify,
-        None,
-        form.card,
-        show_progress="hidden",
-        api_visibility="private",
-        trigger_mode="always_last",
-        concurrency_id="verify",
-        concurrency_limit=1,
-    )
+    form.card.verify(_verify, None, form.card, **_VERIFY)
 
 
 def _tell_end(event: Any) -> None:
@@ -170,10 +169,9 @@ def _tell_end(event: Any) -> None:
     event.failure(None, None, None, js=_FAILED, api_visibility="private")
 
 
-def _open(request: gr.Request) -> list[Any]:
+def _open(query: str) -> list[Any]:
     """The form and the views of the Recipe in the page's address."""
-    asked = [(key, value) for key, value in request.query_params.items() if not key.startswith("__")]
-    return _form_and_views(handlers.open_query(urlencode(asked)))
+    return _form_and_views(handlers.open_query(query or ""))
 
 
 def _show(text: str, text_pair: str, model: str, options: str) -> list[Any]:
@@ -191,7 +189,7 @@ def _example(event: gr.EventData) -> list[Any]:
     """The form and the views of one of the examples, for the model that is chosen."""
     sentences = EXAMPLES.get(event.key)
     if sentences is None:
-        return [gr.skip()] * (3 + 2 + len(NOTICES))
+        return [gr.skip()] * (3 + 2 + len(handlers.FIELDS))
     shown = handlers.show(*sentences, event.model, **_map_choices(event.options))
     return [*sentences, gr.skip(), *_views(shown)]
 
@@ -203,7 +201,11 @@ def _window(event: gr.EventData) -> list[Any]:
 
 def _options(event: gr.EventData) -> list[Any]:
     """The map of the same input with other choices."""
-    return _views(handlers.map_only(event.query, **_map_choices(event.options)))
+    shown = handlers.map_only(event.query, **_map_choices(event.options))
+    if shown.map is None:
+        return _views(shown)
+    # The sentences under the form are about the input, which is the same as before.
+    return [gr.skip(), _sent(shown.map), *(gr.skip() for _ in handlers.FIELDS)]
 
 
 def _verify(event: gr.EventData) -> str:
@@ -229,8 +231,8 @@ def _listed(model: str) -> Any:
 
 def _views(shown: handlers.Shown) -> list[Any]:
     """The values of the outputs: `parts`, `map` and one notice a field; what is None keeps the last good view."""
-    kind = "error" if shown.parts is None and shown.map is None else "notice"
-    notices = [json.dumps({"kind": kind, "text": shown.messages.get(field, "")}) for field in NOTICES]
+    kind = "error" if shown.failed else "notice"
+    notices = [json.dumps({"kind": kind, "text": shown.messages.get(field, "")}) for field in handlers.FIELDS]
     return [_sent(shown.parts), _sent(shown.map), *map(_no_markup, notices)]
 
 
@@ -241,5 +243,3 @@ def _sent(value: str | None) -> Any:
 def _no_markup(value: str) -> str:
     """The same JSON without a single `<`: whatever a browser or a proxy makes of it, it holds no markup."""
     return value.replace("<", "\\u003c")
-
-

@@ -10,11 +10,16 @@ from numpy.typing import NDArray
 
 from embviz.analysis import Analysis, stages
 from embviz.embedding.decomposition import ALL_PARTS, COMPONENTS, Decomposition
-from embviz.figures.captions import heatmap_caption, map_caption, normalized_caption, strip_caption
+from embviz.figures.captions import (
+    heatmap_caption,
+    left_out_caption,
+    map_caption,
+    normalized_caption,
+    strip_caption,
+)
 from embviz.figures.heatmap import heatmap_spec
 from embviz.figures.pca import axis_titles, normalized_spec, pca_spec, shown_components
 from embviz.figures.style import color_limit, to_json
-from embviz.i18n import text
 
 WINDOW = 64
 """The most tokens whose vectors are sent at once; a long input is shown in windows of this size."""
@@ -86,21 +91,11 @@ def map_json(analysis: Analysis) -> str:
             "parts": pca_spec(analysis),
             "normalized": normalized_spec(analysis),
             "sentences": {"parts": map_caption(analysis), "normalized": normalized_caption(analysis)},
-            "left_out": _left_out(analysis),
+            "left_out": left_out_caption(analysis),
             "coordinates": coordinates,
             "axes": axes,
         }
     )
-
-
-def _left_out(analysis: Analysis) -> str:
-    """A sentence for each kind of tokens that the map does not show."""
-    finite = analysis.after.finite
-    special, strange = int((finite & ~analysis.drawn).sum()), int((~finite).sum())
-    sentences = [text("caption.left_out", count=special)] if special else []
-    if strange:
-        sentences.append(text("caption.left_out_strange", count=strange))
-    return " ".join(sentences)
 
 
 def _by_variance(d: Decomposition) -> list[int]:
@@ -142,13 +137,13 @@ def _part(d: Decomposition, name: str, start: int, stop: int) -> dict[str, Any]:
     return {"rows": base64.b64encode(b"".join(places)).decode(), "index": index}
 
 
-def _scales(d: Decomposition) -> dict[str, dict[str, float | int]]:
+def _scales(d: Decomposition) -> dict[str, dict[str, float]]:
     """The colour range of the parts and the sum, and the LayerNorm's own, over the whole input."""
     arrays = [array for name in (*COMPONENTS, "summed") if (array := d.part(name)) is not None]
     return {"parts": _scale(arrays), "normalized": _scale([] if d.normalized is None else [d.normalized])}
 
 
-def _scale(arrays: list[NDArray[np.float32]]) -> dict[str, float | int]:
+def _scale(arrays: list[NDArray[np.float32]]) -> dict[str, float]:
     """Of all numbers; what is not a number has no colour."""
     limit = color_limit(list(arrays))
     numbers = [array[np.isfinite(array)] for array in arrays]
@@ -156,7 +151,6 @@ def _scale(arrays: list[NDArray[np.float32]]) -> dict[str, float | int]:
         "limit": limit,
         "min": float(min((array.min() for array in numbers if array.size), default=0.0)),
         "max": float(max((array.max() for array in numbers if array.size), default=0.0)),
-        "clipped": int(sum((np.abs(array) > limit).sum() for array in numbers)),
     }
 
 

@@ -7,16 +7,11 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
-from embviz.i18n import DEFAULT_LANGUAGE, catalogue, languages
-from embviz.ui.static_files import STATIC_PATH, CompressedFiles, version
+from embviz.i18n import DEFAULT_LANGUAGE, catalogue
+from embviz.ui.static_files import STATIC_PATH, CompressedFiles, module_names, version
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
-
-    Message = MutableMapping[str, Any]
-    Send = Callable[[Message], Awaitable[None]]
-    Receive = Callable[[], Awaitable[Message]]
-    App = Callable[[Message, Receive, Send], Awaitable[None]]
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 DEFAULT_PORT = 7860
 
@@ -37,10 +32,12 @@ _HEADERS = (
 class SecurityHeaders:
     """Pure ASGI middleware that adds the headers; anything richer might hold back the stream of events."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes everything on, and adds the headers to the start of an answer."""
+
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *_HEADERS]
@@ -49,7 +46,9 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-def serve(port: int | None = None, host: str | None = None, *, block: bool = True, quiet: bool = False) -> Any:
+def serve(
+    port: int | None = None, host: str | None = None, *, block: bool = True, quiet: bool = False
+) -> Any:
     """Serves the page, and returns the Gradio app once it answers (or when it ends, with `block`).
 
     Args:
@@ -64,7 +63,7 @@ def serve(port: int | None = None, host: str | None = None, *, block: bool = Tru
     page = build_page()
     page.launch(
         server_port=port if port is not None else int(os.environ.get("GRADIO_SERVER_PORT", DEFAULT_PORT)),
-        server_name=host or os.environ.get("GRADIO_SERVER_NAME") or ("0.0.0.0" if _on_space() else "127.0.0.1"),
+        server_name=host or os.environ.get("GRADIO_SERVER_NAME") or _default_host(),
         quiet=quiet,
         prevent_thread_lock=True,
         **launch_settings(),
@@ -103,10 +102,12 @@ def page_head() -> str:
     """The lines of `<head>`: the style sheet, the modules, and the texts as one JSON object."""
     base = f"{STATIC_PATH}/{version()}"
     texts = {key: value for key, value in catalogue(DEFAULT_LANGUAGE).items() if not key.startswith("error.")}
-    boot = {"base": base, "languages": languages(), "texts": texts}
+    boot = {"base": base, "texts": texts}
     data = json.dumps(boot, ensure_ascii=False).replace("<", "\\u003c")
+    # All modules at once: a browser would else find out about each only after it has read the one before.
+    preloads = "".join(f'<link rel="modulepreload" href="{base}/{name}">\n' for name in module_names())
     return (
-        f'<link rel="stylesheet" href="{base}/embviz.css">\n'
+        f'<link rel="stylesheet" href="{base}/embviz.css">\n{preloads}'
         f'<script type="application/json" id="embviz-boot">{data}</script>\n'
         f'<script type="module" src="{base}/main.js"></script>'
     )
@@ -119,8 +120,9 @@ def _settle_environment() -> None:
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
 
-def _on_space() -> bool:
-    return "SPACE_ID" in os.environ
+def _default_host() -> str:
+    """This machine only; on a Hugging Face Space the visitors come through a proxy from outside."""
+    return "0.0.0.0" if "SPACE_ID" in os.environ else "127.0.0.1"  # noqa: S104 - meant so on a Space
 
 
 def _warm_up() -> None:

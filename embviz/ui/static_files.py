@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import hashlib
 from functools import lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, MutableMapping
-
-    Message = MutableMapping[str, Any]
+    from starlette.types import Receive, Scope, Send
 
 STATIC_PATH = "embviz-static"
 
@@ -30,6 +29,11 @@ def version() -> str:
     for name in sorted(_our_files()):
         digest.update(read_file(name))
     return digest.hexdigest()[:12]
+
+
+def module_names() -> list[str]:
+    """The names of our JavaScript modules."""
+    return sorted(name for name in _our_files() if name.endswith(".js"))
 
 
 def _our_files() -> set[str]:
@@ -51,14 +55,20 @@ def read_file(name: str) -> bytes:
     return (resources.files("embviz.ui") / "static" / name).read_bytes()
 
 
-@lru_cache(maxsize=64)
-def compressed(name: str) -> bytes:
-    """The same bytes through Brotli, once and for all; gradio brings the package along."""
-    import brotli
+@lru_cache(maxsize=128)
+def encoded(name: str, coding: str) -> bytes:
+    """The same bytes in a content coding, once and for all: "br", "gzip" or "identity".
 
+    Browsers ask for Brotli only over HTTPS and from this very machine; a class that opens its teacher's
+    machine by plain HTTP gets gzip.
+    """
     data = read_file(name)
-    packed: bytes = brotli.compress(data, quality=5 if len(data) > 1_000_000 else 9)
-    return packed
+    if coding == "br":
+        import brotli
+
+        packed: bytes = brotli.compress(data, quality=5 if len(data) > 1_000_000 else 9)
+        return packed
+    return gzip.compress(data, compresslevel=6, mtime=0) if coding == "gzip" else data
 
 
 class CompressedFiles:
@@ -66,16 +76,19 @@ class CompressedFiles:
 
     async def __call__(
         self,
-        scope: Message,
-        receive: Callable[[], Awaitable[Message]],
-        send: Callable[[Message], Awaitable[None]],
+        scope: Scope,
+        receive: Receive,  # noqa: ARG002 - ASGI calls with it
+        send: Send,
     ) -> None:
+        """Answers with the file, or with 404."""
         name = scope["path"].rsplit("/", 1)[-1]
         headers = dict(scope["headers"])
-        brotli_accepted = b"br" in headers.get(b"accept-encoding", b"")
+        coding = _coding(headers.get(b"accept-encoding", b"").decode("latin-1"))
         try:
             # In a thread: the first compression of plotly.js takes a moment, and others should not wait for it.
-            body = await asyncio.to_thread(compressed if brotli_accepted else read_file, name)
+            body = (
+                await asyncio.to_thread(encoded, name, coding) if name == _PLOTLY else encoded(name, coding)
+            )
         except FileNotFoundError:
             await _answer(send, 404, b"", [])
             return
@@ -84,14 +97,18 @@ class CompressedFiles:
             (b"cache-control", b"public, max-age=31536000, immutable"),
             (b"vary", b"accept-encoding"),
         ]
-        if brotli_accepted:
-            answer.append((b"content-encoding", b"br"))
+        if coding != "identity":
+            answer.append((b"content-encoding", coding.encode()))
         await _answer(send, 200, b"" if scope["method"] == "HEAD" else body, answer)
 
 
-async def _answer(
-    send: Callable[[Message], Awaitable[None]], status: int, body: bytes, headers: list[tuple[bytes, bytes]]
-) -> None:
+def _coding(accepted: str) -> str:
+    """The best content coding that a browser accepts."""
+    names = {part.split(";")[0].strip() for part in accepted.lower().split(",")}
+    return next((coding for coding in ("br", "gzip") if coding in names), "identity")
+
+
+async def _answer(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
     headers = [*headers, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -17,12 +17,14 @@ _QUIET = "none"
 def create_theme() -> gr.themes.Base:
     """The theme of the page, made of fonts from our own host and of the page's own colours."""
     theme = gr.themes.Base(
-        font=[gr.themes.LocalFont("Source Sans Pro", weights=_WEIGHTS), "ui-sans-serif", "system-ui", "sans-serif"],
-        font_mono=[gr.themes.LocalFont("IBM Plex Mono", weights=_WEIGHTS), "ui-monospace", "monospace"],
+        font=[_font("Source Sans Pro"), "ui-sans-serif", "system-ui", "sans-serif"],
+        font_mono=[_font("IBM Plex Mono"), "ui-monospace", "monospace"],
         radius_size=gr.themes.sizes.radius_md,
         spacing_size=gr.themes.sizes.spacing_md,
     )
-    return theme.set(**_both("body_background_fill", "#fbfbfa", "#0f1113"), **_both("body_text_color", "#1b1f24", "#e8eaed")).set(
+    return theme.set(
+        **_both("body_background_fill", "#fbfbfa", "#0f1113"),
+        **_both("body_text_color", "#1b1f24", "#e8eaed"),
         **_from_css("body_text_color_subdued", "mute"),
         **_from_css("background_fill_primary", "panel"),
         **_from_css("background_fill_secondary", "bg"),
@@ -60,6 +62,10 @@ def create_theme() -> gr.themes.Base:
         button_medium_radius="8px",
         button_border_width="1px",
     )
+
+
+def _font(name: str) -> gr.themes.LocalFont:
+    return gr.themes.LocalFont(name, weights=_WEIGHTS)
 
 
 def _both(name: str, light: str, dark: str) -> dict[str, str]:

@@ -6,9 +6,11 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 # Without these Chromium asks for hosts of its maker at every start, and root cannot start it at all.
 ARGUMENTS = (
@@ -25,17 +27,32 @@ NOT_FOUND = (
     "The browser tests need Chromium or Chrome, and none was found or could be installed: "
     "install one, or name one with EMBVIZ_CHROMIUM=/path/to/chromium."
 )
+NO_DRIVER = "Playwright, which drives the browser of the tests, does not start: {reason}"
 
 
 class NoBrowserError(Exception):
     """There is no Chromium and none could be installed; the message is one sentence for a user."""
 
 
-def launch(playwright: Playwright) -> Browser:
-    """A headless Chromium; it is installed by the ordinary means if there is none.
+@contextmanager
+def open_browser() -> Iterator[Browser]:
+    """A headless Chromium, with what it needs installed by the ordinary means where it is missing.
 
     Raises:
-        NoBrowserError: there is none after that either.
+        NoBrowserError: it is missing after that too.
+    """
+    _check_driver()
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        yield browser
+        browser.close()
+
+
+def launch(playwright: Playwright) -> Browser:
+    """A headless Chromium of this Playwright.
+
+    Raises:
+        NoBrowserError: there is none, and none could be installed.
     """
     path = _find(playwright)
     if path is None:
@@ -44,6 +61,16 @@ def launch(playwright: Playwright) -> Browser:
     if path is None:
         raise NoBrowserError(NOT_FOUND)
     return playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
+
+
+def _check_driver() -> None:
+    """Starts Playwright's driver once: the program in its package needs a library that a bare Debian lacks."""
+    command = [sys.executable, "-m", "playwright", "--version"]
+    tried = subprocess.run(command, capture_output=True, text=True, check=False)
+    if tried.returncode and _install_debian("libatomic1"):
+        tried = subprocess.run(command, capture_output=True, text=True, check=False)
+    if tried.returncode:
+        raise NoBrowserError(NO_DRIVER.format(reason=tried.stderr.strip()))
 
 
 def _find(playwright: Playwright) -> str | None:
@@ -59,13 +86,21 @@ def _find(playwright: Playwright) -> str | None:
 
 
 def _install() -> None:
-    """Tries once: as root on Debian by apt-get, then by Playwright, whose failure is for the caller to notice."""
+    """Tries once to get a browser: from Debian, else by Playwright; the caller looks whether it is there."""
+    if not (_install_debian("chromium") and shutil.which("chromium")):
+        command = [sys.executable, "-m", "playwright", "install", "chromium"]
+        subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
+
+
+def _install_debian(package: str) -> bool:
+    """Whether a package of Debian could be installed, which takes root."""
     apt = shutil.which("apt-get")
-    if apt and os.geteuid() == 0:
-        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["update", "-q"], ["install", "-q", "-y", "--no-install-recommends", "chromium"]):
-            subprocess.run([apt, *command], env=environment, stdin=subprocess.DEVNULL, check=False)
-        if shutil.which("chromium"):
-            return
-    command = [sys.executable, "-m", "playwright", "install", "chromium"]
-    subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
+    if apt is None or os.geteuid() != 0:
+        return False
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    install = ["install", "-q", "-y", "--no-install-recommends", package]
+    done = [
+        subprocess.run([apt, *command], env=environment, stdin=subprocess.DEVNULL, check=False).returncode
+        for command in (["update", "-q"], install)
+    ]
+    return done[-1] == 0

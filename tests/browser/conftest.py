@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    expect,
+)
 
-from tests.browser.chromium import NoBrowserError, launch
+from tests.browser.chromium import NoBrowserError, open_browser
 from tests.browser.serving import Served, serve
+
+# Patience costs nothing where a test passes; a slow machine is no failure.
+PATIENCE_MS = 30_000
+expect.set_options(timeout=PATIENCE_MS)
 
 
 @dataclass
@@ -41,13 +53,13 @@ class Record:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
+    """A real Chromium; without one the tests fail by one sentence."""
+    with ExitStack() as stack:
         try:
-            chromium = launch(playwright)
+            chromium = stack.enter_context(open_browser())
         except NoBrowserError as error:
             pytest.fail(str(error), pytrace=False)
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")
@@ -61,6 +73,7 @@ def served() -> Iterator[Served]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A browser profile without a past, 1440 px wide, light."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="light")
+    context.set_default_timeout(PATIENCE_MS)
     yield context
     context.close()
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import embviz
@@ -15,6 +15,7 @@ from embviz.embedding.decomposition import Decomposition
 from embviz.embedding.interventions import Intervention, TokenIds, change_ids, component_factors
 from embviz.embedding.metrics import cosine
 from tests.reference import official
+from tests.reference.examples import examples
 from tests.reference.random_ids import IdRows, decompose, id_rows
 
 BANK = ("The bank raised interest rates.", "We sat on the river bank.")
@@ -44,6 +45,7 @@ def assert_same_ids(left: TokenIds, right: TokenIds) -> None:
 # Pure functions over ids.
 
 
+@examples(50)
 @given(rows=id_rows())
 def test_swapping_twice_is_the_identity(rows: IdRows) -> None:
     ids = token_ids(rows)
@@ -53,6 +55,7 @@ def test_swapping_twice_is_the_identity(rows: IdRows) -> None:
     assert_same_ids(embviz.SwapSegments().on_ids(once), ids)
 
 
+@examples(50)
 @given(rows=id_rows(), keep_first=st.booleans())
 def test_a_shift_by_nothing_is_the_identity(rows: IdRows, keep_first: bool) -> None:
     ids = token_ids(rows)
@@ -60,6 +63,7 @@ def test_a_shift_by_nothing_is_the_identity(rows: IdRows, keep_first: bool) -> N
     assert_same_ids(embviz.ShiftPositions(0, keep_first=keep_first).on_ids(ids), ids)
 
 
+@examples(50)
 @given(rows=id_rows(), data=st.data())
 def test_a_shift_moves_every_token_and_its_negative_moves_it_back(rows: IdRows, data: st.DataObject) -> None:
     ids = token_ids(rows)
@@ -121,7 +125,7 @@ def test_changes_that_cancel_give_the_same_bits(what_if: tuple[Intervention, ...
         np.testing.assert_array_equal(getattr(before, part), getattr(after, part), err_msg=part)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(rows=id_rows())
 def test_without_all_components_only_the_bias_is_left(rows: IdRows) -> None:
     """LayerNorm of zeros is its bias, exactly; nothing is NaN."""
@@ -134,7 +138,7 @@ def test_without_all_components_only_the_bias_is_left(rows: IdRows) -> None:
     assert np.isfinite(d.layer_norm.std).all()
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(rows=id_rows(), factor=st.floats(-100, 100, allow_nan=False))
 def test_a_scaled_component_is_multiplied_before_the_sum(rows: IdRows, factor: float) -> None:
     """Computed by torch from the unscaled parts."""

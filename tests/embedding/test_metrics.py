@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 
 import embviz
 from embviz.embedding.decomposition import Decomposition, Part
@@ -19,6 +19,7 @@ from embviz.embedding.metrics import (
     variance_shares,
 )
 from tests.reference import official
+from tests.reference.examples import examples
 from tests.reference.random_ids import IdRows, decompose, id_rows
 
 COMPONENTS: tuple[Part, ...] = ("token", "segment", "position")
@@ -49,7 +50,7 @@ def test_cosine_of_a_zero_vector_is_not_a_number() -> None:
     assert np.isnan(cosine(np.zeros((1, 4)), np.ones((1, 4)))).all()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(rows=id_rows())
 def test_token_plus_segment_plus_position_is_the_sum_bit_for_bit(rows: IdRows) -> None:
     d = decompose(rows)
@@ -59,7 +60,7 @@ def test_token_plus_segment_plus_position_is_the_sum_bit_for_bit(rows: IdRows) -
     np.testing.assert_array_equal((d.token + d.segment) + d.position, d.summed, strict=True)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(rows=id_rows())
 def test_operands_give_the_normalized_value(rows: IdRows) -> None:
     """`(summed - mean) / std * weight + bias`, computed from what the cell panel shows, in float32 too."""
@@ -76,7 +77,7 @@ def test_operands_give_the_normalized_value(rows: IdRows) -> None:
     np.testing.assert_allclose(step.std, np.sqrt(summed.var(1) + step.eps), rtol=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(rows=id_rows())
 def test_attribution_adds_up_to_the_normalized_value(rows: IdRows) -> None:
     d = decompose(rows)
@@ -109,7 +110,7 @@ def test_attribution_is_the_centred_part_over_the_deviation_of_the_sum() -> None
         assert (alone - expected).abs().max() > 0.1
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(rows=id_rows())
 def test_shares_add_up_to_one_and_are_ratios_of_the_sum(rows: IdRows) -> None:
     """Variance over the tokens, centred; energy, not centred; both against the sum's own."""

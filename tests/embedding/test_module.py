@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 from transformers import BertConfig
@@ -16,6 +16,7 @@ from transformers import BertConfig
 import embviz
 from embviz.embedding.module import EmbeddingParts, InputEmbeddings, default_device
 from tests.reference import official
+from tests.reference.examples import examples
 from tests.reference.official import DEVICES
 
 TOLERANCE = 1e-6
@@ -105,7 +106,7 @@ def test_equals_the_official_module_for_every_combination_of_arguments(
         assert difference <= TOLERANCE, (sorted(arguments), past, difference)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(data=st.data())
 def test_equals_the_official_module_on_random_configs(data: st.DataObject) -> None:
     vocabulary, positions = data.draw(st.integers(1, 60)), data.draw(st.integers(1, 40))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
@@ -13,6 +13,7 @@ import embviz
 from embviz.analysis import stages
 from embviz.embedding.projection import MAX_COMPONENTS, Projection, fit_projection
 from tests.reference import official
+from tests.reference.examples import examples
 from tests.reference.random_ids import IdRows, decompose, id_rows
 
 Matrix = NDArray[np.float64]
@@ -47,7 +48,7 @@ def test_equals_scikit_learn_up_to_sign(n: int) -> None:
     assert projection.n_fitted == n
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 30))
 def test_each_component_is_a_unit_vector_whose_largest_entry_is_positive(seed: int, n: int) -> None:
     projection = fit_projection(random_rows(seed, n))
@@ -59,7 +60,7 @@ def test_each_component_is_a_unit_vector_whose_largest_entry_is_positive(seed: i
     assert (np.diff(projection.explained_variance_ratio) <= 1e-12).all()
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 40))
 def test_the_order_of_the_rows_changes_nothing(seed: int, n: int) -> None:
     rows = random_rows(seed, n)
@@ -81,7 +82,7 @@ def test_the_order_of_real_tokens_changes_nothing() -> None:
         np.testing.assert_allclose(backwards[::-1], forwards, atol=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 10_000), weight=st.floats(-3, 3))
 def test_it_is_affine(seed: int, weight: float) -> None:
     """f(w a + (1 - w) b) = w f(a) + (1 - w) f(b), also for points that were not fitted."""
@@ -94,7 +95,7 @@ def test_it_is_affine(seed: int, weight: float) -> None:
     np.testing.assert_allclose(mixed[0], weight * ends[0] + (1 - weight) * ends[1], atol=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(rows=id_rows(min_length=2))
 def test_arrows_of_the_parts_end_on_the_sum(rows: IdRows) -> None:
     """token, then the segment's and the position's arrow tip to tail: the point of the sum."""

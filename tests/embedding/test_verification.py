@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 
 import embviz
 from embviz.embedding.layouts import LAYOUTS, layout_of
 from embviz.embedding.verification import TOLERANCE, OfficialInput
 from tests.reference import official
+from tests.reference.examples import examples
 from tests.reference.random_ids import IdRows, decompose, id_rows
 
 CAPITAL = "The capital of France is Paris."
@@ -36,7 +37,7 @@ def test_every_model_is_verified(ref: str) -> None:
     assert "transformers.models.bert.modeling_bert.BertEmbeddings" in d.verified_note
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(rows=id_rows())
 def test_any_ids_are_verified_and_really_equal(rows: IdRows) -> None:
     """The mark is what an official module with weights of safetensors' own reader says, too."""

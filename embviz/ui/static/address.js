@@ -1,6 +1,9 @@
-// The page's address: the Recipe in the query, the selected token and dimension after the #.
+// The page's address: the Recipe in the query, the selected token and dimension after the #. A Recipe that is too
+// long for a server's request line stands after the # as well, as `r`; page.py reads it there.
 
-import { current, selectFirst, subscribe } from "./store.js";
+import { current, query, selectFirst, subscribe } from "./store.js";
+
+const LONGEST_QUERY = 6000; // characters: servers and proxies refuse a request line of more than some 8 KB
 
 /** Takes the selection from the address, and keeps the address up to date from then on. */
 export function followAddress() {
@@ -16,19 +19,23 @@ export function followAddress() {
 
 /** The link to the present view, for someone else: without the theme of this visit. */
 export function link() {
-  return `${location.origin}${location.pathname}${query(null)}${hash()}`;
+  return `${location.origin}${location.pathname}${search(null)}${hash()}`;
 }
 
 function write() {
   const theme = new URLSearchParams(location.search).get("__theme");
-  const next = query(theme) + hash();
+  const next = search(theme) + hash();
   if (next !== location.search + location.hash) history.replaceState(history.state, "", location.pathname + next);
 }
 
-function query(theme) {
-  const { parts, map } = current();
-  const kept = [map?.query ?? parts?.query ?? "", theme ? `__theme=${encodeURIComponent(theme)}` : ""].filter(Boolean);
+const isLong = () => query().length > LONGEST_QUERY;
+
+function search(theme) {
+  const kept = [isLong() ? "" : query(), theme ? `__theme=${encodeURIComponent(theme)}` : ""].filter(Boolean);
   return kept.length ? `?${kept.join("&")}` : "";
 }
 
-const hash = () => `#t=${current().token}&d=${current().dim}`;
+function hash() {
+  const recipe = isLong() ? `&r=${encodeURIComponent(query())}` : "";
+  return `#t=${current().token}&d=${current().dim}${recipe}`;
+}

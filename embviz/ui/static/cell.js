@@ -7,6 +7,7 @@ import { cellSize, gridOf, paint, tileCanvas } from "./tile.js";
 import { exact, plain, signed, text } from "./words.js";
 
 const TILE_WIDTH = 192; // CSS pixels: a dimension is six of them wide, enough for a finger
+const BESIDE = 108; // what sign and number need beside the tile
 
 /** Draws the panel of the selected cell into `element`. */
 export function mountCell(element) {
@@ -15,10 +16,17 @@ export function mountCell(element) {
   const title = make("h2");
   const place = make("span", { class: "ev-place" });
   const pickers = createPickers();
-  const tiles = make("div", { class: "ev-tiles", role: "slider", tabindex: "0", "aria-label": text("cell.tiles"), "aria-valuemin": "0" });
+  const tiles = make("div", {
+    class: "ev-tiles",
+    role: "slider",
+    tabindex: "0",
+    "aria-label": text("cell.tiles"),
+    "aria-valuemin": "0",
+  });
   const calc = make("dl", { class: "ev-calc" });
   const say = make("p", { class: "ev-say" });
-  root.append(make("header", {}, title, place), pickers.element, tiles, calc, say);
+  const note = make("p", { class: "ev-note" });
+  root.append(make("header", {}, title, place, note), pickers.element, tiles, calc, say);
   const view = { rows: {}, grid: null, size: 1, token: -1 };
   listenTo(tiles, view);
 
@@ -34,6 +42,7 @@ export function mountCell(element) {
   subscribe(["parts", "selection"], (state) => {
     title.replaceChildren(piece(state.parts.tokens[state.token]));
     place.textContent = text("cell.place", { token: state.token, dim: state.dim });
+    note.textContent = state.parts.tokens[state.token].note ?? "";
     pickers.show(state);
     showTiles(tiles, view, state);
     calc.replaceChildren(...arithmetic(state));
@@ -47,11 +56,20 @@ function createPickers() {
   const dim = make("input", { id: "embviz-pick-dim", type: "number", min: 0, step: 1, inputmode: "numeric" });
   dim.addEventListener("input", () => dim.value !== "" && dim.validity.valid && select({ dim: Number(dim.value) }));
   dim.addEventListener("blur", () => (dim.value = current().dim));
-  const element = make("div", { class: "ev-pickers" }, make("label", { for: token.id }, text("cell.token")), token, make("label", { for: dim.id }, text("cell.dim")), dim);
+  const element = make(
+    "div",
+    { class: "ev-pickers" },
+    make("label", { for: token.id }, text("cell.token")),
+    token,
+    make("label", { for: dim.id }, text("cell.dim")),
+    dim,
+  );
   return {
     element,
     fill(sent) {
-      token.replaceChildren(...sent.tokens.map((entry, index) => make("option", { value: index }, `${index} ${entry.piece}`)));
+      token.replaceChildren(
+        ...sent.tokens.map((entry, index) => make("option", { value: index }, `${index} ${entry.piece}`)),
+      );
       dim.max = sent.width - 1;
     },
     show(state) {
@@ -63,7 +81,8 @@ function createPickers() {
 
 function buildTiles(tiles, view, sent) {
   view.grid = gridOf(sent.width);
-  view.size = cellSize(Math.max(TILE_WIDTH / view.grid.columns, 2));
+  const room = Math.min(TILE_WIDTH, (tiles.clientWidth || TILE_WIDTH * 2) - BESIDE);
+  view.size = cellSize(Math.max(room / view.grid.columns, 2));
   tiles.setAttribute("aria-valuemax", sent.width - 1);
   view.rows = Object.fromEntries(PARTS.map((name) => [name, buildRow(name, view, sent)]));
   tiles.replaceChildren(...Object.values(view.rows).map((one) => one.element));
@@ -76,9 +95,25 @@ function buildRow(name, view, sent) {
   const source = make("code");
   const canvas = absent ? null : tileCanvas(view.grid, view.size);
   const frame = make("i", { class: "ev-frame" });
-  const picture = make("div", { class: "ev-picture" }, ...(absent ? [make("p", { class: "ev-why" }, absent)] : [canvas, frame]));
-  const number = make("div", { class: "ev-number" }, make("small", { class: `ev-ink-${name}` }, text(`part.${name}`)), value);
-  const element = make("div", { class: absent ? "ev-part ev-off" : "ev-part", "data-part": name }, make("span", { class: "ev-sign" }, SIGNS[name]), picture, number, source);
+  const picture = make(
+    "div",
+    { class: "ev-picture" },
+    ...(absent ? [make("p", { class: "ev-why" }, absent)] : [canvas, frame]),
+  );
+  const number = make(
+    "div",
+    { class: "ev-number" },
+    make("small", { class: `ev-ink-${name}` }, text(`part.${name}`)),
+    value,
+  );
+  const element = make(
+    "div",
+    { class: absent ? "ev-part ev-off" : "ev-part", "data-part": name },
+    make("span", { class: "ev-sign" }, SIGNS[name]),
+    picture,
+    number,
+    source,
+  );
   return { element, canvas, frame, value, source };
 }
 
@@ -95,7 +130,12 @@ function showTiles(tiles, view, state) {
   view.token = state.token;
   tiles.setAttribute("aria-valuenow", state.dim);
   const spoken = PARTS.map((name) => [name, valueAt(name, state)]).filter(([, number]) => number !== null);
-  tiles.setAttribute("aria-valuetext", [text("cell.place", state), ...spoken.map(([name, number]) => `${text(`part.${name}`)} ${signed(number)}`)].join(", "));
+  tiles.setAttribute(
+    "aria-valuetext",
+    [text("cell.place", state), ...spoken.map(([name, number]) => `${text(`part.${name}`)} ${signed(number)}`)].join(
+      ", ",
+    ),
+  );
 }
 
 function setNumber(element, number, shown = signed(number)) {
@@ -124,10 +164,15 @@ function arithmetic(state) {
   const entry = (tensor) => (tensor ? `${tensor}[${dim}]` : "");
   return [
     line(text("cell.mean"), mean, signed),
-    line(text("cell.std", { eps: parts.model?.layer_norm_eps ?? "ε" }), std, plain),
+    line(text("cell.std", { eps: parts.eps }), std, plain),
     line(text("cell.scaled"), scaled, signed),
     line(text("cell.weight", { dim: subscript(dim) }), parts.weight[dim], plain, entry(parts.tensors?.weight)),
-    line(text("cell.bias", { dim: subscript(dim) }), parts.bias ? parts.bias[dim] : 0, signed, entry(parts.tensors?.bias)),
+    line(
+      text("cell.bias", { dim: subscript(dim) }),
+      parts.bias ? parts.bias[dim] : 0,
+      signed,
+      entry(parts.tensors?.bias),
+    ),
     line(text("part.normalized"), result, signed, "", "ev-total"),
   ];
 }
@@ -135,7 +180,13 @@ function arithmetic(state) {
 function line(name, number, format, source = "", kind = null) {
   const value = make("dd");
   if (number !== null) setNumber(value, number, format(number));
-  const term = make("dt", {}, kind ? make("i", { class: "ev-dot ev-normalized" }) : null, name, source ? make("code", {}, source) : null);
+  const term = make(
+    "dt",
+    {},
+    kind ? make("i", { class: "ev-dot ev-normalized" }) : null,
+    name,
+    source ? make("code", {}, source) : null,
+  );
   return make("div", { class: kind }, term, value);
 }
 
@@ -161,7 +212,14 @@ function listenTo(tiles, view) {
   tiles.addEventListener("keydown", (event) => {
     const { dim, parts } = current();
     const columns = view.grid.columns;
-    const target = { ArrowLeft: dim - 1, ArrowRight: dim + 1, ArrowUp: dim - columns, ArrowDown: dim + columns, Home: 0, End: parts.width - 1 }[event.key];
+    const target = {
+      ArrowLeft: dim - 1,
+      ArrowRight: dim + 1,
+      ArrowUp: dim - columns,
+      ArrowDown: dim + columns,
+      Home: 0,
+      End: parts.width - 1,
+    }[event.key];
     if (target === undefined) return;
     event.preventDefault();
     if (target >= 0 && target < parts.width) select({ dim: target });

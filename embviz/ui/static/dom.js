@@ -13,9 +13,13 @@ export function make(tag, attributes = {}, ...children) {
 }
 
 /** A piece of a token as the tokenizer has it, with its own direction of writing and its blanks made visible. */
-export function piece(token, extra = "") {
-  const shown = token.piece.replace(/[ \u00a0]/g, "␣").replace(/\t/g, "⇥").replace(/\r?\n/g, "⏎");
-  return make("bdi", { class: `ev-piece ${token.special || token.typed ? "ev-special" : ""} ${extra}`, dir: "auto" }, shown);
+export function piece(token) {
+  const shown = token.piece
+    .replace(/[ \u00a0]/g, "␣")
+    .replace(/\t/g, "⇥")
+    .replace(/\r?\n/g, "⏎");
+  const kind = token.typed ? "ev-special ev-typed" : token.special ? "ev-special" : "";
+  return make("bdi", { class: `ev-piece ${kind}`, dir: "auto" }, shown);
 }
 
 /** A native menu with a label; `choices` are pairs of a value and its name. */

@@ -10,15 +10,36 @@ const CONFIG = {
   responsive: false, // we watch the container ourselves, and only while it can be seen
   showSendToCloud: false,
   plotlyServerURL: "",
-  modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d", "toggleSpikelines", "hoverClosestCartesian", "hoverCompareCartesian"],
+  modeBarButtonsToRemove: [
+    "lasso2d",
+    "select2d",
+    "autoScale2d",
+    "toggleSpikelines",
+    "hoverClosestCartesian",
+    "hoverCompareCartesian",
+  ],
 };
 
 let loading = null;
 
+/** Whether the page is as narrow as a phone. */
+export const isNarrow = () => matchMedia("(max-width: 760px)").matches;
+
+const address = `${base}/plotly.min.js`;
+
+/** Has the browser fetch plotly.js without reading its five million characters yet. */
+export function preloadPlotly() {
+  document.head.append(make("link", { rel: "preload", as: "script", href: address }));
+}
+
 /** Our own Plotly, fetched on the first call; kept here because other code may replace the global one. */
 export function loadPlotly() {
   loading ??= new Promise((resolve, reject) => {
-    const script = make("script", { src: `${base}/plotly.min.js`, onload: () => resolve(window.Plotly), onerror: () => reject(new Error("plotly.js did not load")) });
+    const script = make("script", {
+      src: address,
+      onload: () => resolve(window.Plotly),
+      onerror: () => reject(new Error("plotly.js did not load")),
+    });
     document.head.append(script);
   });
   return loading;
@@ -37,13 +58,28 @@ export function createFigure(host, label, compose, ready = () => {}) {
     const spec = compose();
     if (!spec) return;
     const P = (figure.plotly ??= await loadPlotly());
-    await P.react(plot, spec.data, skin(spec.layout, plot), { ...CONFIG, displayModeBar: plot.clientWidth > 560 ? "hover" : false });
+    const config = { ...CONFIG, displayModeBar: plot.clientWidth > 560 ? "hover" : false };
+    await withoutBase(() => P.react(plot, spec.data, skin(spec.layout, plot), config));
     figure.drawn = true;
     ready(plot);
   };
   figure.draw = whenVisible(plot, () => (queue = queue.then(drawNow).catch((error) => console.error(error))));
   watchSize(figure);
   return figure;
+}
+
+/**
+ * Gradio's page has a `<base>`. Plotly, seeing it, would write the whole address before each of its references (clip
+ * paths, gradients), and they would lead nowhere as soon as the address changes; without it they are `#name` alone.
+ */
+function withoutBase(draw) {
+  const base = document.querySelector("base");
+  base?.remove();
+  try {
+    return draw();
+  } finally {
+    if (base) document.head.prepend(base);
+  }
 }
 
 /** Calls `listener` with the event's first point on every click, however often the figure is drawn anew. */
@@ -72,14 +108,37 @@ function watchSize(figure) {
 function skin(layout, plot) {
   const dressed = structuredClone(layout);
   const [ink, mute, line] = [variable("ink"), variable("mute"), variable("line")];
-  Object.assign(dressed, { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", autosize: true, width: plot.clientWidth });
+  Object.assign(dressed, {
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    autosize: true,
+    width: plot.clientWidth,
+  });
   dressed.font = { ...dressed.font, family: getComputedStyle(plot).fontFamily, size: 13, color: ink };
-  dressed.hoverlabel = { ...dressed.hoverlabel, bgcolor: variable("panel"), bordercolor: variable("edge"), font: { color: ink, size: 13 } };
+  dressed.hoverlabel = {
+    ...dressed.hoverlabel,
+    bgcolor: variable("panel"),
+    bordercolor: variable("edge"),
+    font: { color: ink, size: 13 },
+  };
   dressed.legend = { ...dressed.legend, bgcolor: "rgba(0,0,0,0)", font: { color: ink, size: 13 } };
-  const axes = [...Object.entries(dressed), ...Object.entries(dressed.scene ?? {})].filter(([name]) => /^[xyz]axis\d*$/.test(name));
+  if (dressed.scene) dressed.scene.camera ??= { eye: { x: 1.45, y: 1.45, z: 0.95 }, center: { x: 0, y: 0, z: -0.12 } };
+  const axes = [...Object.entries(dressed), ...Object.entries(dressed.scene ?? {})].filter(([name]) =>
+    /^[xyz]axis\d*$/.test(name),
+  );
   for (const [, axis] of axes) {
-    Object.assign(axis, { gridcolor: line, linecolor: line, zerolinecolor: line, tickcolor: line, tickfont: { ...axis.tickfont, color: mute, size: 11 } });
-    if (axis.title) axis.title = { ...(typeof axis.title === "string" ? { text: axis.title } : axis.title), font: { color: mute, size: 12 } };
+    Object.assign(axis, {
+      gridcolor: line,
+      linecolor: line,
+      zerolinecolor: line,
+      tickcolor: line,
+      tickfont: { ...axis.tickfont, color: mute, size: 11 },
+    });
+    if (axis.title)
+      axis.title = {
+        ...(typeof axis.title === "string" ? { text: axis.title } : axis.title),
+        font: { color: mute, size: 12 },
+      };
     if (dressed.scene) Object.assign(axis, { backgroundcolor: "rgba(0,0,0,0)", showbackground: false });
   }
   for (const note of dressed.annotations ?? []) note.font = { ...note.font, color: note.font?.color ?? ink };
@@ -90,7 +149,16 @@ function skin(layout, plot) {
 export function numbers(packed) {
   if (!packed?.bdata) return packed ?? [];
   const bytes = Uint8Array.from(atob(packed.bdata), (character) => character.charCodeAt(0));
-  const kind = { f4: Float32Array, f8: Float64Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array }[packed.dtype];
+  const kind = {
+    f4: Float32Array,
+    f8: Float64Array,
+    i1: Int8Array,
+    u1: Uint8Array,
+    i2: Int16Array,
+    u2: Uint16Array,
+    i4: Int32Array,
+    u4: Uint32Array,
+  }[packed.dtype];
   return new kind(bytes.buffer);
 }
 

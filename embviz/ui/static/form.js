@@ -10,14 +10,26 @@ const EXAMPLES = ["same_word", "dog", "order", "single", "japanese", "markup"];
 /** One sentence under a field: an error is announced at once, a notice when there is time. */
 export function mountNotice(element, gradio) {
   const root = element.querySelector(".ev-notice");
+  const ofPage = element.closest("#embviz-notice-page") !== null;
   const show = () => {
-    const { kind = "notice", text: sentence = "" } = gradio.props.value ? JSON.parse(gradio.props.value) : {};
+    const said = gradio.props.value ? JSON.parse(gradio.props.value) : {};
+    const { kind = "notice", text: sentence = "" } = ofPage && failure ? failure : said;
     root.className = `ev-notice ev-${kind}`;
     root.setAttribute("role", kind === "error" ? "alert" : "status");
     root.textContent = sentence;
   };
   gradio.watch("value", show);
+  if (ofPage) showPageNotice = show;
   show();
+}
+
+let failure = null;
+let showPageNotice = () => {};
+
+/** Says on the page that the server gave no answer, or takes that back when it is asked again. */
+export function tellFailure(failed) {
+  failure = failed ? { kind: "error", text: text("page.failed") } : null;
+  showPageNotice();
 }
 
 /** The examples, as buttons of our own: a click fills the form and draws. */
@@ -28,7 +40,9 @@ export function mountExamples(element, gradio) {
     const model = current().parts?.recipe?.model ?? "bundled";
     gradio.trigger("example", { key: `example.${key}`, model, options });
   };
-  const buttons = EXAMPLES.map((key) => make("button", { type: "button", onclick: () => pick(key) }, text(`example.${key}`)));
+  const buttons = EXAMPLES.map((key) =>
+    make("button", { type: "button", onclick: () => pick(key) }, text(`example.${key}`)),
+  );
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", text("example.title"));
   root.append(make("span", { class: "ev-try" }, text("example.title")), ...buttons);
@@ -56,16 +70,18 @@ export function mountCard(element, gradio) {
 
 function factsOf(model) {
   const number = (value) => value.toLocaleString("en");
-  const known = [["embedding_size", "model.dims"], ["vocab_size", "model.pieces"], ["max_position_embeddings", "model.positions"], ["type_vocab_size", "model.segments"]];
+  const known = [
+    ["embedding_size", "model.dims"],
+    ["vocab_size", "model.pieces"],
+    ["max_position_embeddings", "model.positions"],
+    ["type_vocab_size", "model.segments"],
+  ];
   const facts = known.filter(([name]) => model[name]).map(([name, key]) => text(key, { count: number(model[name]) }));
   return [model.model_type?.toUpperCase(), ...facts].filter(Boolean).join(" · ");
 }
 
-function fillMark(mark, { verified, note }) {
-  const equal = typeof verified === "number" && verified <= 1e-5;
-  mark.className = `ev-mark ${equal ? "ev-good" : "ev-bad"}`;
-  const difference = typeof verified === "number" ? (verified === 0 ? "0" : verified.toExponential(0).replace("e-", "e−")) : "";
-  if (typeof verified !== "number") mark.textContent = note || text("mark.none");
-  else mark.textContent = text(equal ? "mark.equal" : "mark.differs", { difference });
+function fillMark(mark, { state, text: sentence, note }) {
+  mark.className = `ev-mark ${{ ok: "ev-good", different: "ev-bad" }[state] ?? ""}`;
+  mark.textContent = sentence;
   mark.title = note ?? "";
 }

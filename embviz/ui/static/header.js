@@ -11,9 +11,23 @@ const STORED = "embviz-theme";
 export function mountHeader(element) {
   const root = element.querySelector(".ev-header");
   const said = make("span", { class: "ev-unseen", role: "status" });
-  const theme = make("button", { type: "button", class: "ev-icon", "aria-label": text("header.theme"), title: text("header.theme"), onclick: () => setTheme(!isDark()) }, "◐");
+  const theme = make(
+    "button",
+    {
+      type: "button",
+      class: "ev-icon",
+      "aria-label": text("header.theme"),
+      title: text("header.theme"),
+      onclick: () => setTheme(!isDark()),
+    },
+    "◐",
+  );
   const copy = make("button", { type: "button", onclick: () => copyLink(copy, said) }, text("header.copy"));
-  root.append(make("h1", {}, "embviz"), make("p", {}, text("page.tagline")), make("div", { class: "ev-actions" }, theme, copy, said));
+  root.append(
+    make("h1", {}, "embviz"),
+    make("p", {}, text("page.tagline")),
+    make("div", { class: "ev-actions" }, theme, copy, said),
+  );
   keepTheme();
 }
 

@@ -2,11 +2,13 @@
 
 import { plotlyScale, variable } from "./colours.js";
 import { make, menu, tick } from "./dom.js";
-import { createFigure, onPoint } from "./figure.js";
+import { createFigure, isNarrow, onPoint } from "./figure.js";
+import { box, createOverlay, scaleOfAxes } from "./overlay.js";
 import { current, hover, limit, row, scaleOf, select, setScale, subscribe } from "./store.js";
 import { exact, signed, text } from "./words.js";
 
 const TICKS = 16;
+const NARROW_TICKS = 5;
 
 /** Draws the Heatmaps tab into `element`. */
 export function mountHeatmaps(element) {
@@ -17,12 +19,19 @@ export function mountHeatmaps(element) {
   const tip = make("div", { class: "ev-tip", hidden: true });
   const say = make("p", { class: "ev-say" });
   host.append(tip);
-  const figure = createFigure(host, text("heatmaps.label"), () => compose(view), () => {
-    onPoint(figure, "click", (point) => point && select(cellAt(point, view)));
-    onPoint(figure, "hover", (point, event) => showTip(tip, host, cellAt(point, view), event));
-    onPoint(figure, "unhover", () => hideTip(tip));
-    frame(figure, view);
-  });
+  const figure = createFigure(
+    host,
+    text("heatmaps.label"),
+    () => compose(view),
+    () => {
+      onPoint(figure, "click", (point) => point && select(cellAt(point, view)));
+      onPoint(figure, "hover", (point, event) => showTip(tip, host, cellAt(point, view), event));
+      onPoint(figure, "unhover", () => hideTip(tip));
+      onPoint(figure, "relayout", () => frame(figure, overlay, view));
+      frame(figure, overlay, view);
+    },
+  );
+  const overlay = createOverlay(figure);
   const toolbar = createToolbar(view, figure.draw);
   root.append(make("h2", { class: "ev-unseen" }, text("tab.heatmaps")), toolbar.element, host, say);
   subscribe(["parts", "colours"], (state) => {
@@ -30,21 +39,37 @@ export function mountHeatmaps(element) {
     say.textContent = state.parts.sentences?.heatmap ?? "";
     figure.draw();
   });
-  subscribe(["selection"], () => frame(figure, view));
+  subscribe(["selection", "hover"], () => frame(figure, overlay, view));
 }
 
 /** Order and window of the dimensions, and the range of the colours. */
 function createToolbar(view, draw) {
-  const order = menu(text("heatmaps.order"), [["index", text("heatmaps.order_index")], ["variance", text("heatmaps.order_variance")]], (value) => {
-    view.order = value;
-    draw();
-  });
-  const zoom = menu(text("heatmaps.window"), [["0", text("heatmaps.all")], ["128", "128"], ["64", "64"], ["32", "32"]], (value) => {
-    view.count = Number(value);
-    view.from = startAround(view);
-    draw();
-    refresh();
-  });
+  const order = menu(
+    text("heatmaps.order"),
+    [
+      ["index", text("heatmaps.order_index")],
+      ["variance", text("heatmaps.order_variance")],
+    ],
+    (value) => {
+      view.order = value;
+      draw();
+    },
+  );
+  const zoom = menu(
+    text("heatmaps.window"),
+    [
+      ["0", text("heatmaps.all")],
+      ["128", "128"],
+      ["64", "64"],
+      ["32", "32"],
+    ],
+    (value) => {
+      view.count = Number(value);
+      view.from = startAround(view);
+      draw();
+      refresh();
+    },
+  );
   const move = (windows) => {
     view.from = Math.max(0, Math.min(view.from + windows * view.count, current().parts.width - view.count));
     draw();
@@ -54,13 +79,21 @@ function createToolbar(view, draw) {
   const forth = make("button", { type: "button", "aria-label": text("heatmaps.later"), onclick: () => move(1) }, "»");
   const range = make("span");
   const pager = make("span", { class: "ev-pager" }, back, range, forth);
-  const full = tick(text("legend.full"), (on) => setScale({ range: on ? "full" : "quantile" }), text("legend.full_hint"));
+  const full = tick(
+    text("legend.full"),
+    (on) => setScale({ range: on ? "full" : "quantile" }),
+    text("legend.full_hint"),
+  );
   const refresh = () => {
     const { width } = current().parts;
     if (view.count >= width) view.count = 0;
     pager.hidden = !view.count;
     view.from = view.count ? Math.min(view.from, width - view.count) : 0;
-    range.textContent = text("heatmaps.range", { first: view.from, last: view.from + (view.count || width) - 1, total: width });
+    range.textContent = text("heatmaps.range", {
+      first: view.from,
+      last: view.from + (view.count || width) - 1,
+      total: width,
+    });
     back.disabled = view.from === 0;
     forth.disabled = view.from + view.count >= width;
   };
@@ -100,6 +133,7 @@ function compose(view) {
     if (/^xaxis/.test(name)) Object.assign(axis, ticks(view), { range: [-0.5, view.dims.length - 0.5] });
     if (/^coloraxis/.test(name)) colour(axis, name === "coloraxis2" ? "normalized" : "parts");
   }
+  if (isNarrow()) Object.assign(layout.margin, { l: 62, r: 4 });
   return { data, layout };
 }
 
@@ -111,22 +145,37 @@ function fill(trace, view) {
   trace.z = [];
   for (let token = parts.start; token < parts.stop; token++) {
     const values = row(name, token);
-    trace.z.push(!values ? new Float32Array(view.dims.length) : all ? values : Float32Array.from(view.dims, (d) => values[d]));
+    trace.z.push(
+      !values ? new Float32Array(view.dims.length) : all ? values : Float32Array.from(view.dims, (d) => values[d]),
+    );
   }
   trace.hoverinfo = "none"; // our own box shows the exact number
   delete trace.hovertemplate;
-  if (!trace.coloraxis) Object.assign(trace, { colorscale: plotlyScale(), zmin: -limit(scaleOf(name)), zmax: limit(scaleOf(name)) });
+  if (!trace.coloraxis)
+    Object.assign(trace, { colorscale: plotlyScale(), zmin: -limit(scaleOf(name)), zmax: limit(scaleOf(name)) });
   return trace;
 }
 
 function colour(axis, scale) {
   Object.assign(axis, { colorscale: plotlyScale(), cmin: -limit(scale), cmax: limit(scale), cauto: false });
-  if (axis.colorbar) Object.assign(axis.colorbar, { outlinewidth: 0, thickness: 10, tickfont: { color: variable("mute"), size: 11 } });
+  // The strip's legend says the same; a narrow figure leaves the room to the numbers.
+  axis.showscale = !isNarrow();
+  const place = scale === "parts" ? { y: 1, yanchor: "top", len: 190 } : { y: 0, yanchor: "bottom", len: 150 };
+  Object.assign((axis.colorbar ??= {}), place, {
+    lenmode: "pixels",
+    outlinewidth: 0,
+    thickness: 10,
+    nticks: 5,
+    tickfont: { color: variable("mute"), size: 11 },
+  });
+  if (axis.colorbar.title) axis.colorbar.title.font = { color: variable("mute"), size: 12 };
 }
 
 /** About sixteen dimensions are named below, whatever their order. */
 function ticks(view) {
-  const stride = [1, 2, 4, 8, 16, 24, 32, 48, 64, 128, 256, 512].find((each) => view.dims.length / each <= TICKS) ?? 1024;
+  const most = isNarrow() ? NARROW_TICKS : TICKS;
+  const stride =
+    [1, 2, 4, 8, 16, 24, 32, 48, 64, 128, 256, 512].find((each) => view.dims.length / each <= most) ?? 1024;
   const tickvals = view.dims.map((_, at) => at).filter((at) => at % stride === 0);
   return { tickmode: "array", tickvals, ticktext: tickvals.map((at) => String(view.dims[at])) };
 }
@@ -142,7 +191,11 @@ function showTip(tip, host, { token, dim, part }, event) {
   const value = row(part, token)?.[dim];
   hover(token);
   if (value === undefined) return hideTip(tip);
-  tip.replaceChildren(make("b", { class: `ev-ink-${part}` }, text(`part.${part}`)), ` ${signed(value)}`, make("small", {}, text("heatmaps.tip", { token, piece: entry.piece, dim, exact: exact(value) })));
+  tip.replaceChildren(
+    make("b", { class: `ev-ink-${part}` }, text(`part.${part}`)),
+    ` ${signed(value)}`,
+    make("small", {}, text("heatmaps.tip", { token, piece: entry.piece, dim, exact: exact(value) })),
+  );
   tip.hidden = false;
   const box = host.getBoundingClientRect();
   const left = event.clientX - box.left + 14;
@@ -155,19 +208,27 @@ function hideTip(tip) {
   hover(null);
 }
 
-/** Frames the selected cell in every panel, and its token's row. */
-function frame(figure, view) {
-  const { plot, plotly, drawn } = figure;
+/** Frames the selected cell in every panel, and its token's row; more faintly the row under the pointer. */
+function frame({ plot, drawn }, overlay, view) {
   if (!drawn || plot.offsetParent === null) return;
-  const { parts, token, dim } = current();
-  const [y, x] = [token - parts.start, view.dims.indexOf(dim)];
-  const ink = variable("ink");
-  const shapes = [];
+  const { token, dim, hovered } = current();
+  const column = view.dims.indexOf(dim);
+  const [ink, panel, mute] = [variable("ink"), variable("panel"), variable("mute")];
+  const marks = [];
   for (const trace of plot.data) {
-    const axes = { xref: trace.xaxis ?? "x", yref: trace.yaxis ?? "y" };
-    const vertical = { y0: y - 0.5, y1: y + 0.5 };
-    shapes.push({ type: "rect", xref: `${axes.xref} domain`, yref: axes.yref, x0: 0, x1: 1, ...vertical, line: { width: 1, color: ink }, opacity: 0.55 });
-    if (x >= 0) shapes.push({ type: "rect", ...axes, xsizemode: "pixel", xanchor: x, x0: -4, x1: 4, ...vertical, line: { width: 2, color: ink } });
+    const scale = scaleOfAxes(plot, trace.xaxis, trace.yaxis);
+    if (!scale) continue;
+    const row = (one, colour, width) =>
+      box(scale, [scale.left, scale.y(one - 0.5)], [scale.right, scale.y(one + 0.5)], colour, width);
+    if (hovered !== null && hovered !== token) marks.push(row(hovered, mute, 1));
+    marks.push(row(token, ink, 1));
+    if (column < 0) continue;
+    const [middle, half] = [scale.x(column), Math.max(4, (scale.x(1) - scale.x(0)) / 2)];
+    const corners = [
+      [middle - half, scale.y(token - 0.5)],
+      [middle + half, scale.y(token + 0.5)],
+    ];
+    marks.push(box(scale, ...corners, panel, 4), box(scale, ...corners, ink, 2));
   }
-  plotly.relayout(plot, { shapes });
+  overlay.draw(marks);
 }

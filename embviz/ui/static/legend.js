@@ -8,7 +8,11 @@ import { plain, signed, text } from "./words.js";
 /** The legend; `show` fills it for the numbers and the theme of the moment. */
 export function createLegend() {
   const bars = { parts: createBar("parts"), normalized: createBar("normalized") };
-  const full = tick(text("legend.full"), (on) => setScale({ range: on ? "full" : "quantile" }), text("legend.full_hint"));
+  const full = tick(
+    text("legend.full"),
+    (on) => setScale({ range: on ? "full" : "quantile" }),
+    text("legend.full_hint"),
+  );
   const lock = tick(text("legend.lock"), (on) => setScale({ lock: on }), text("legend.lock_hint"));
   const pixel = make("span", { class: "ev-pixel" });
   const choices = make("span", { class: "ev-choices" }, full.field, lock.field);

@@ -3,8 +3,8 @@
 import { followAddress } from "./address.js";
 import { mountCell } from "./cell.js";
 import { watchTheme } from "./colours.js";
-import { loadPlotly } from "./figure.js";
-import { mountCard, mountExamples, mountNotice } from "./form.js";
+import { loadPlotly, preloadPlotly } from "./figure.js";
+import { mountCard, mountExamples, mountNotice, tellFailure } from "./form.js";
 import { mountFooter, mountHeader } from "./header.js";
 import { mountHeatmaps } from "./heatmaps.js";
 import { mountProjection, options } from "./projection.js";
@@ -42,9 +42,15 @@ window.embviz = {
     window.embviz.busy();
     return JSON.stringify(options);
   },
-  busy: () => document.body.classList.add("ev-busy"),
-  settled: () => document.body.classList.remove("ev-busy", "ev-failed"),
-  failed: () => document.body.classList.add("ev-failed"),
+  /** A question was sent to the server. */
+  busy() {
+    document.body.classList.add("ev-busy");
+    tellFailure(false);
+  },
+  /** It was answered, one way or the other. */
+  settled: () => document.body.classList.remove("ev-busy"),
+  /** The server could not answer: not a user's mistake, for which there is a sentence at its field. */
+  failed: () => tellFailure(true),
 };
 
 /** The arrow keys move along a row of tabs, as they do in other programs. */
@@ -62,5 +68,9 @@ function moveAlongTabs(event) {
 watchTheme();
 followAddress();
 document.addEventListener("keydown", moveAlongTabs);
-// The strip and the cell come first; plotly.js is fetched as soon as they stand.
-subscribe(["parts"], () => (window.requestIdleCallback ?? setTimeout)(() => loadPlotly().catch(console.error)));
+// The strip and the cell come first: plotly.js travels meanwhile, and is read as soon as they stand, or when the
+// server takes so long that there is time for it anyway.
+preloadPlotly();
+const readPlotly = () => loadPlotly().catch(console.error);
+subscribe(["parts"], () => (window.requestIdleCallback ?? setTimeout)(readPlotly));
+setTimeout(readPlotly, 1500);

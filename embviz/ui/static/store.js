@@ -11,9 +11,17 @@ const state = {
   hovered: null, // token under the pointer, or null
   range: "quantile", // "quantile" (99.5 % of the values) or "full"
   locked: null, // {parts, normalized}: limits kept for the next inputs, or null
+  wanted: undefined, // token to select as soon as its window is here
 };
 
-const listeners = { parts: new Set(), map: new Set(), selection: new Set(), hover: new Set(), colours: new Set(), window: new Set() };
+const listeners = {
+  parts: new Set(),
+  map: new Set(),
+  selection: new Set(),
+  hover: new Set(),
+  colours: new Set(),
+  window: new Set(),
+};
 const pending = new Set();
 let frame = 0;
 
@@ -45,6 +53,9 @@ function tell() {
 }
 
 export const current = () => state;
+
+/** The Recipe of what is on the page, as a URL query; the map may have been drawn with other choices than the rest. */
+export const query = () => state.map?.query ?? state.parts?.query ?? "";
 
 /** Takes `parts` from the server. */
 export function receiveParts(json) {
@@ -93,6 +104,11 @@ export function selectFirst(token, dim) {
   if (Number.isInteger(dim)) state.dim = dim;
 }
 
+/** Forgets the token that was waited for: the user went elsewhere. */
+export function forgetWanted() {
+  state.wanted = undefined;
+}
+
 /** Marks the token under the pointer, or none. */
 export function hover(token) {
   if (token === state.hovered) return;
@@ -122,10 +138,7 @@ export function limit(scale) {
 /** How many cells of the window lie beyond the limit of their scale. */
 export function clipped(scale) {
   const sent = state.parts;
-  const own = sent.scale[scale];
-  if (!own) return 0;
-  if (!state.locked) return state.range === "full" ? 0 : own.clipped;
-  const beyond = state.locked[scale];
+  const beyond = limit(scale);
   let count = 0;
   for (const name of PARTS) {
     if (scaleOf(name) !== scale) continue;

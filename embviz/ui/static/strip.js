@@ -1,7 +1,7 @@
 // The strip: one column a token, one row a part, each crossing a tile of the real vector.
 
 import { make, piece } from "./dom.js";
-import { PARTS, current, hover, select, subscribe } from "./store.js";
+import { PARTS, current, forgetWanted, hover, query, select, subscribe } from "./store.js";
 import { createLegend } from "./legend.js";
 import { cellSize, gridOf, paint, tileCanvas } from "./tile.js";
 import { text } from "./words.js";
@@ -16,14 +16,19 @@ export function mountStrip(element, gradio) {
   root.append(make("h2", { class: "ev-unseen" }, text("strip.title")));
   const legend = createLegend();
   const labels = make("div", { class: "ev-labels", "aria-hidden": "true" });
-  const list = make("div", { class: "ev-columns", role: "listbox", "aria-orientation": "horizontal", "aria-label": text("strip.list") });
+  const list = make("div", {
+    class: "ev-columns",
+    role: "listbox",
+    "aria-orientation": "horizontal",
+    "aria-label": text("strip.list"),
+  });
   const scroller = make("div", { class: "ev-scroller" }, labels, list);
   const pager = createPager(gradio);
   const say = make("p", { class: "ev-say" });
   root.append(legend.element, scroller, make("div", { class: "ev-under" }, say, pager.element), skeleton());
   root.classList.add("ev-waiting");
 
-  const view = { columns: [], selected: -1, hovered: -1 };
+  const view = { columns: [], selected: null, hovered: null };
   listenTo(list, view);
   subscribe(["parts"], (state) => {
     root.classList.remove("ev-waiting");
@@ -42,7 +47,12 @@ export function mountStrip(element, gradio) {
 /** Grey columns that stand where the strip will be, while the model is being opened. */
 function skeleton() {
   const columns = Array.from({ length: 12 }, () => make("i"));
-  return make("div", { class: "ev-skeleton", role: "status" }, make("div", { "aria-hidden": "true" }, ...columns), make("p", {}, text("strip.warming")));
+  return make(
+    "div",
+    { class: "ev-skeleton", role: "status" },
+    make("div", { "aria-hidden": "true" }, ...columns),
+    make("p", {}, text("strip.warming")),
+  );
 }
 
 /** The names of the rows, with the sign that leads from one to the next. */
@@ -51,7 +61,13 @@ function buildLabels(labels, sent) {
   for (const name of PARTS) {
     const absent = sent.rows[name].absent;
     labels.append(
-      make("span", { class: absent ? "ev-off" : null, title: absent }, make("i", { class: "ev-sign" }, SIGNS[name]), make("i", { class: `ev-dot ev-${name}` }), make("b", {}, text(`part.${name}`))),
+      make(
+        "span",
+        { class: absent ? "ev-off" : null, title: absent },
+        make("i", { class: "ev-sign" }, SIGNS[name]),
+        make("i", { class: `ev-dot ev-${name}` }),
+        make("b", {}, text(`part.${name}`)),
+      ),
     );
   }
 }
@@ -62,18 +78,38 @@ function buildColumns(list, view, sent) {
   list.parentElement.style.setProperty("--tile-height", `${grid.rows * size}px`);
   list.parentElement.style.setProperty("--tile-width", `${grid.columns * size}px`);
   view.columns = [];
-  view.selected = view.hovered = -1;
+  view.selected = view.hovered = null;
   for (let token = sent.start; token < sent.stop; token++) view.columns.push(buildColumn(sent, token, grid, size));
   list.replaceChildren(...view.columns.map((column) => column.element));
-  for (const name of PARTS) if (sent.rows[name].absent) list.append(make("p", { class: `ev-reason ev-row-${name}` }, sent.rows[name].absent));
+  for (const name of PARTS)
+    if (sent.rows[name].absent) list.append(make("p", { class: `ev-reason ev-row-${name}` }, sent.rows[name].absent));
 }
 
 /** One token: its index and piece, and its five tiles with their names. */
 function buildColumn(sent, token, grid, size) {
   const entry = sent.tokens[token];
-  const label = text(entry.special || entry.typed ? "strip.option_special" : "strip.option", { index: token, piece: entry.piece, segment: letter(entry.segment), position: entry.position });
-  const element = make("div", { class: `ev-column ev-${side(entry)}`, role: "option", "aria-label": label, "aria-selected": "false", tabindex: "-1", "data-token": token });
-  element.append(make("div", { class: "ev-head", title: entry.note ?? entry.piece }, make("small", {}, token), piece(entry)));
+  // What a screen reader says after index and piece; the names below the tiles say the same to the eye.
+  const spoken = text(entry.special || entry.typed ? "strip.option_special" : "strip.option", {
+    segment: letter(entry.segment),
+    position: entry.position,
+  });
+  const element = make("div", {
+    class: `ev-column ev-${side(entry, sent)}`,
+    role: "option",
+    "aria-selected": "false",
+    tabindex: "-1",
+    "data-token": token,
+  });
+  element.append(
+    make(
+      "div",
+      { class: entry.note ? "ev-head ev-noted" : "ev-head", title: entry.note ?? entry.piece },
+      make("small", {}, token),
+      " ",
+      piece(entry),
+      make("span", { class: "ev-unseen" }, [spoken, entry.note].filter(Boolean).join(". ")),
+    ),
+  );
   const canvases = {};
   for (const name of PARTS) {
     const cell = make("div", { class: sent.rows[name].absent ? "ev-crossing ev-absent" : "ev-crossing" });
@@ -86,15 +122,15 @@ function buildColumn(sent, token, grid, size) {
 }
 
 /** E with an index below, as the paper writes it. */
-const nameOf = (index) => make("span", { class: "ev-name" }, "E", make("sub", {}, index));
+const nameOf = (index) => make("span", { class: "ev-name", "aria-hidden": "true" }, "E", make("sub", {}, index));
 
 /** A and B as in the paper; further segments have their number. */
 export const letter = (segment) => "AB"[segment] ?? String(segment);
 
 /** The tint of a column: its segment, or the sentence where the model has no segments. */
-export function side(entry) {
-  if (entry.sentence === "b" || entry.segment === 1) return "b";
-  return "a";
+function side(entry, sent) {
+  if (sent.rows.segment.absent) return entry.sentence ?? "a";
+  return entry.segment === 1 ? "b" : "a";
 }
 
 function paintColumns(view) {
@@ -103,7 +139,7 @@ function paintColumns(view) {
 
 /** Moves the two marks: the sticky one of the selected token and the passing one under the pointer. */
 function mark(view, state, scroller) {
-  const at = (token) => view.columns[token - state.parts.start]?.element;
+  const at = (token) => (token === null ? undefined : view.columns[token - state.parts.start]?.element);
   if (view.selected !== state.token) {
     const [before, now] = [at(view.selected), at(state.token)];
     before?.setAttribute("aria-selected", "false");
@@ -127,7 +163,8 @@ function bringIntoView(scroller, column) {
   const right = column.offsetLeft + column.offsetWidth;
   const margin = column.offsetWidth / 2;
   if (left - margin < scroller.scrollLeft) scroller.scrollLeft = left - margin;
-  else if (right + margin > scroller.scrollLeft + scroller.clientWidth) scroller.scrollLeft = right + margin - scroller.clientWidth;
+  else if (right + margin > scroller.scrollLeft + scroller.clientWidth)
+    scroller.scrollLeft = right + margin - scroller.clientWidth;
 }
 
 function listenTo(list, view) {
@@ -159,12 +196,12 @@ function createPager(gradio) {
     const sent = current().parts;
     const size = sent.stop - sent.start;
     window.embviz.busy();
-    gradio.trigger("window", { query: sent.query, start: Math.max(0, Math.min(start, sent.total - size)) });
+    gradio.trigger("window", { query: query(), start: Math.max(0, Math.min(start, sent.total - size)) });
   };
   const move = (windows) => {
     const sent = current().parts;
     const size = sent.stop - sent.start;
-    current().wanted = undefined;
+    forgetWanted();
     ask(sent.start + windows * size);
   };
   const back = make("button", { type: "button", "aria-label": text("strip.earlier"), onclick: () => move(-1) }, "«");

@@ -12,7 +12,7 @@ export function mountTables(element) {
   root.classList.add("ev-card");
   const tokens = createTable(text("tables.tokens"));
   const dims = createTable("");
-  root.append(make("h2", { class: "ev-unseen" }, text("tab.table")), tokens.frame, dims.frame);
+  root.append(make("h2", { class: "ev-unseen" }, text("tab.table")), tokens.section, dims.section);
   const view = { token: -1, rows: [], cells: [] };
   const drawTokens = whenVisible(tokens.frame, () => fillTokens(tokens, view));
   const drawDims = whenVisible(dims.frame, () => fillDims(dims, view));
@@ -25,14 +25,20 @@ export function mountTables(element) {
 }
 
 function createTable(title) {
-  const caption = make("caption", {}, title);
+  const caption = make("caption", { class: "ev-unseen" }, title);
+  const shown = make("h3", { "aria-hidden": "true" }, title); // the caption where it does not scroll away
   const [head, body] = [make("thead"), make("tbody")];
-  const table = make("table", { class: "ev-table" }, caption, head, body);
-  const frame = make("div", { class: "ev-tableframe" }, table);
-  return { frame, table, caption, head, body };
+  const frame = make("div", { class: "ev-tableframe" }, make("table", { class: "ev-table" }, caption, head, body));
+  return { section: make("section", {}, shown, frame), frame, titles: [caption, shown], head, body };
 }
 
-const heading = (name, kind = null) => make("th", { scope: "col" }, kind ? make("i", { class: `ev-dot ev-${kind}` }) : null, name);
+const heading = (name, kind = null) =>
+  make(
+    "th",
+    { scope: "col", class: kind === null ? null : "ev-numeric" },
+    kind ? make("i", { class: `ev-dot ev-${kind}` }) : null,
+    name,
+  );
 
 /** One row a token of the window: what it is, how long its vectors are, where it stands on the map. */
 function fillTokens({ head, body }, view) {
@@ -41,11 +47,19 @@ function fillTokens({ head, body }, view) {
   const axes = points ? (map.axes?.parts ?? map.axes ?? []) : [];
   const names = ["index", "piece", "typed", "id", "segment", "position"].map((key) => heading(text(`tables.${key}`)));
   const norms = PARTS.map((name) => heading(text("tables.norm", { part: text(`part.${name}`) }), name));
-  head.replaceChildren(make("tr", {}, ...names, ...norms, ...axes.map((axis) => heading(text("tables.axis", { axis })))));
+  head.replaceChildren(
+    make("tr", {}, ...names, ...norms, ...axes.map((axis) => heading(text("tables.axis", { axis }), ""))),
+  );
   const rows = [];
   for (let token = parts.start; token < parts.stop; token++) {
     const entry = parts.tokens[token];
-    const cells = [make("td", {}, piece(entry)), make("td", {}, make("bdi", { dir: "auto" }, entry.source ?? "")), make("td", {}, entry.id), make("td", {}, `${entry.segment} ${text("tables.called", { name: letter(entry.segment) })}`), make("td", {}, entry.position)];
+    const cells = [
+      make("td", {}, piece(entry)),
+      make("td", {}, make("bdi", { dir: "auto" }, entry.source ?? "")),
+      make("td", {}, entry.id),
+      make("td", {}, `${entry.segment} ${text("tables.called", { name: letter(entry.segment) })}`),
+      make("td", {}, entry.position),
+    ];
     const lengths = PARTS.map((name) => numberCell(norm(row(name, token)), plain));
     const places = axes.map((_, at) => numberCell(coordinate(points, token, axes.length, at), signed));
     rows.push(make("tr", { "data-token": token }, rowHead(token), ...cells, ...lengths, ...places));
@@ -74,11 +88,13 @@ function norm(values) {
 const rowHead = (index) => make("th", { scope: "row" }, make("button", { type: "button", tabindex: "-1" }, index));
 
 /** One row a dimension of the selected token. */
-function fillDims({ caption, head, body }, view) {
+function fillDims({ titles, head, body }, view) {
   const { parts, token } = current();
-  caption.replaceChildren(text("tables.dims", { token }), " ", piece(parts.tokens[token]));
+  for (const title of titles) title.replaceChildren(text("tables.dims", { token }), " ", piece(parts.tokens[token]));
   if (body.childElementCount !== parts.width || head.childElementCount === 0) {
-    head.replaceChildren(make("tr", {}, heading(text("tables.dim")), ...PARTS.map((name) => heading(text(`part.${name}`), name))));
+    head.replaceChildren(
+      make("tr", {}, heading(text("tables.dim")), ...PARTS.map((name) => heading(text(`part.${name}`), name))),
+    );
     view.cells = Array.from({ length: parts.width }, () => PARTS.map(() => make("td", { class: "ev-numeric" })));
     body.replaceChildren(...view.cells.map((cells, dim) => make("tr", { "data-dim": dim }, rowHead(dim), ...cells)));
     view.token = -1;
@@ -95,7 +111,10 @@ function fillDims({ caption, head, body }, view) {
 /** Marks the selected row of both tables and keeps it in sight of its own frame. */
 function mark(tokens, dims) {
   const { token, dim } = current();
-  for (const [table, name, index] of [[tokens, "token", token], [dims, "dim", dim]]) {
+  for (const [table, name, index] of [
+    [tokens, "token", token],
+    [dims, "dim", dim],
+  ]) {
     const before = table.body.querySelector('[aria-current="true"]');
     const now = table.body.querySelector(`[data-${name}="${index}"]`);
     if (before !== now) {
@@ -110,7 +129,8 @@ function mark(tokens, dims) {
     const { frame, head } = table;
     const top = now.offsetTop - head.offsetHeight;
     if (top < frame.scrollTop) frame.scrollTop = top;
-    else if (now.offsetTop + now.offsetHeight > frame.scrollTop + frame.clientHeight) frame.scrollTop = now.offsetTop + now.offsetHeight - frame.clientHeight;
+    else if (now.offsetTop + now.offsetHeight > frame.scrollTop + frame.clientHeight)
+      frame.scrollTop = now.offsetTop + now.offsetHeight - frame.clientHeight;
   }
 }
 

@@ -5,9 +5,6 @@ const boot = JSON.parse(document.getElementById("embviz-boot").textContent);
 /** Where our own files lie, with the version that makes them safe to cache. */
 export const base = boot.base;
 
-/** The languages that have a file; a menu of one would be no choice. */
-export const languages = boot.languages;
-
 /** The text of a key; `{name}` is replaced by the value of that name. */
 export function text(key, values = {}) {
   const template = boot.texts[key];

@@ -25,7 +25,8 @@ def explain_dict(analysis: Analysis, *, vectors: bool = False) -> dict[str, Any]
     Args:
         analysis: the changes of its Recipe are in.
         vectors: adds `token`, `segment`, `position`, `constant`, `summed`, `normalized` and `output`, lists of
-            one list a token; every number is the float32 itself, and null stands for a NaN, an infinity or an absent part.
+            one list a token; every number is the float32 itself; null stands for a NaN, an infinity or a part
+            that is absent.
 
     Where `verified` is null, the last note says why.
     """

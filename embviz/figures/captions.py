@@ -26,7 +26,9 @@ def map_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
         only = len(present_components(d)) == 1
         return text("caption.map_words" if only else "caption.map_shares", language, **shares)
     a, b = group
-    values = {"piece": d.tokens[a], "first": a, "second": b, "distance": _distance(d.summed, a, b)}
+    more = d.input_ids[drawn].tolist().count(int(d.input_ids[a])) - 2
+    places = text("caption.places_more" if more else "caption.places", language, first=a, second=b, more=more)
+    values = {"piece": d.tokens[a], "places": places, "distance": _distance(d.summed, a, b)}
     moved = {name: _distance(rows, a, b) for name, rows in (("segment", d.segment), ("position", d.position))}
     if not any(moved.values()):
         key = "caption.map_repeated_words"
@@ -115,14 +117,15 @@ def strip_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
 
 
 def _repeated_word(analysis: Drawable) -> tuple[int, int] | None:
-    """The first two places of the longest piece that stands twice, if it has a letter."""
+    """Two places of the longest piece that stands twice, if it has a letter; in different segments if it can be."""
     groups = [group for group in analysis.metrics.repeated if analysis.drawn[list(group)].all()]
-    tokens = analysis.after.tokens
+    tokens, segments = analysis.after.tokens, analysis.after.token_type_ids
     wordy = [group for group in groups if any(char.isalnum() for char in tokens[group[0]])]
     if not wordy:
         return None
-    group = max(wordy, key=lambda places: len(tokens[places[0]]))
-    return group[0], group[1]
+    first, *others = max(wordy, key=lambda places: len(tokens[places[0]]))
+    across = [place for place in others if segments[place] != segments[first]]
+    return first, (across or others)[0]
 
 
 def _distance(rows: np.ndarray | None, a: int, b: int) -> float:

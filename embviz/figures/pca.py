@@ -93,8 +93,8 @@ class _Plane:
         drawn = [tokens[i] for i in self.drawn]
         texts, places = place_labels(points[:, :2], [escape_label(piece) for piece in drawn])
         named = [
-            f"{label} <sub>{i}</sub>" if label and drawn.count(piece) > 1 else label
-            for i, piece, label in zip(self.drawn, drawn, texts, strict=True)
+            _beside(f"{label} <sub>{i}</sub>" if label and drawn.count(piece) > 1 else label, place)
+            for i, piece, label, place in zip(self.drawn, drawn, texts, places, strict=True)
         ]
         return {"text": named, "textposition": places}
 
@@ -114,6 +114,13 @@ def _repeats(vectors: NDArray[np.float32]) -> list[str]:
         f"×{values.count(value)}" if values.count(value) > 1 and values.index(value) == i else ""
         for i, value in enumerate(values)
     ]
+
+
+def _beside(label: str, place: str) -> str:
+    """A label that leaves room for the ring of a selected point, which would cover its first letter."""
+    if not label or "middle" not in place:
+        return label
+    return f"\u2002{label}" if place.endswith("right") else f"{label}\u2002"
 
 
 def _arrows(role: str, tails: Points, tips: Points) -> Trace:

@@ -65,6 +65,12 @@ def load_model(
         return model
 
 
+def is_open(ref: str = BUNDLED, revision: str | None = None) -> bool:
+    """Whether `load_model` would answer at once."""
+    with _guard:
+        return (ref, revision) in _open
+
+
 @contextmanager
 def _held(lock: Lock, watch: Watch) -> Iterator[None]:
     """Holds a lock, for which a visitor waits no longer than for the opening itself."""

@@ -46,6 +46,7 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
             "query": analysis.recipe.to_query(),
             "recipe": analysis.recipe.to_dict(),
             "model": analysis.model.as_dict(),
+            "notes": [note.sentence() for note in d.notes if note.about == "model" and note.token is None],
             "total": len(d),
             "start": start,
             "stop": stop,

@@ -45,16 +45,17 @@ export function mountProjection(element, gradio) {
     },
   );
   const overlay = createOverlay(figure);
-  subscribe(["map"], (state) => {
+  subscribe(["map", "parts"], (state) => {
     if (!state.map) return;
     root.classList.remove("ev-waiting");
     Object.assign(options, chosen(state.map.query));
     toolbar.show();
     const spec = state.map[shown.what];
-    host.hidden = !spec;
-    empty.hidden = Boolean(spec);
-    empty.textContent = spec ? "" : (state.map.message ?? "");
-    say.textContent = spec ? [state.map.sentences?.[shown.what], state.map.left_out].filter(Boolean).join(" ") : "";
+    const bare = shown.what === "normalized" && state.parts?.rows.normalized.absent;
+    host.hidden = !spec || Boolean(bare);
+    empty.hidden = !host.hidden;
+    empty.textContent = bare || (spec ? "" : (state.map.message ?? ""));
+    say.textContent = spec && !bare ? [state.map.sentences?.[shown.what], state.map.left_out].filter(Boolean).join(" ") : "";
   });
   subscribe(["map", "colours", "parts"], () => figure.draw());
   subscribe(["selection", "hover"], () => markTokens(figure, overlay, shown));

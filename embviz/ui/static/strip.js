@@ -147,9 +147,9 @@ function mark(view, state, scroller) {
     before?.setAttribute("tabindex", "-1");
     now?.setAttribute("aria-selected", "true");
     now?.setAttribute("tabindex", "0");
-    if (view.refocus) now?.focus({ preventScroll: true });
+    // Whichever column has the focus: two keys may come within one frame.
+    if (view.refocus || scroller.contains(document.activeElement)) now?.focus({ preventScroll: true });
     view.refocus = false;
-    if (before && before.contains(document.activeElement)) now?.focus({ preventScroll: true });
     if (now) bringIntoView(scroller, now);
     view.selected = state.token;
   }

@@ -41,7 +41,7 @@ def first_drawing(browser: Browser, runs: int) -> Row:
         with serve() as served:
             started = time.perf_counter()
             page = open_page(browser, served.url)
-            page.wait_for_function(DRAWN, polling=10, timeout=60_000)
+            page.wait_for_function(DRAWN, polling=50, timeout=60_000)
             seconds = time.perf_counter() - started
             page.close()
             return seconds

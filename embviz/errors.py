@@ -14,7 +14,7 @@ from typing import Any
 
 from embviz.i18n import text
 
-MAX_NAMED = 300
+MAX_NAMED = 1_000
 """The most characters of a value that a sentence repeats."""
 
 

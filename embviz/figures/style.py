@@ -79,7 +79,7 @@ def color_limit(arrays: list[NDArray[np.floating]]) -> float:
 
 def to_json(spec: object) -> str:
     """A spec as JSON; arrays as plotly.js reads typed arrays, `{"dtype", "bdata", "shape"}` in float32."""
-    return json.dumps(spec, default=_typed_array, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(spec, default=_typed_array, allow_nan=False, separators=(",", ":"))
 
 
 def _typed_array(array: object) -> object:

@@ -117,7 +117,11 @@ class TextTokenizer:
         if any(encoded.truncated):
             cut_a, cut_b = encoded.truncated
             key = "truncated" if encoded.text_pair is None else "truncated_pair"
-            values = {"length": full_length, "limit": self.max_length, "cut_a": cut_a, "cut_b": cut_b}
+            kept = [sum(which == sentence for which in encoded.sentences) for sentence in (0, 1)]
+            values = {
+                "length": full_length, "limit": self.max_length, "cut_a": cut_a, "cut_b": cut_b,
+                "kept_a": kept[0], "kept_b": kept[1],
+            }  # fmt: skip
             notes.append(Note(key, values))
         return [*notes, *self._reading_notes("text", typed[0]), *self._reading_notes("text_pair", typed[1])]
 

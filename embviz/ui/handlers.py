@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, parse_qsl
 
 from embviz.errors import EmbvizError, InputError
 from embviz.i18n import text as words
-from embviz.recipe import DEFAULT_MODEL, Recipe
+from embviz.recipe import DEFAULT_MODEL, MAX_QUERY, Recipe
 
 EXAMPLE = Recipe(text="The bank raised interest rates.", text_pair="We sat on the river bank.")
 """What the page opens with."""
@@ -68,9 +68,20 @@ def open_query(query: str) -> Shown:
             return draw(recipe)
         return replace(draw(EXAMPLE), recipe=recipe, opening=_ask_to_open(recipe, meanwhile=True))
     except EmbvizError as error:
-        shown = _answer(lambda: draw(EXAMPLE))
-        messages = {**dict.fromkeys(FIELDS, ""), "page": words("page.bad_address", reason=error)}
+        rescued = _texts_of(query)
+        shown = _answer(lambda: draw(rescued))
+        key = "page.bad_address" if rescued is EXAMPLE else "page.bad_choice"
+        messages = {**dict.fromkeys(FIELDS, ""), "page": words(key, reason=error)}
         return shown if shown.failed else replace(shown, messages=messages, failed=True)
+
+
+def _texts_of(query: str) -> Recipe:
+    """The texts of an address that has something else wrong with it; the example where it has none."""
+    asked = dict(parse_qsl(query[:MAX_QUERY].removeprefix("?"), keep_blank_values=True, errors="replace"))
+    try:
+        return Recipe(text=asked["text"], text_pair=asked.get("text_pair"))
+    except (KeyError, EmbvizError):
+        return EXAMPLE
 
 
 def window(query: str, start: int) -> Shown:
@@ -126,9 +137,18 @@ def explain(
     from embviz.exports import explain_dict
 
     try:
+        if not isinstance(vectors, bool):
+            raise InputError("choice", name="vectors", found=vectors, known="true, false")
         return explain_dict(analyze(Recipe(text=text, text_pair=text_pair, model=model)), vectors=vectors)
     except EmbvizError as error:
-        raise gr.Error(str(error)) from error
+        raise gr.Error(str(error), print_exception=False) from error
+
+
+def sendable(text: str) -> str:
+    """The text as it can be sent: UTF-8 has no lone surrogates."""
+    from embviz.models.tokenizer import repair_surrogates
+
+    return repair_surrogates(text)
 
 
 def _answer(draw: Callable[[], Shown]) -> Shown:

@@ -240,7 +240,8 @@ def _map_choices(options: dict[str, Any]) -> dict[str, Any]:
 
 def _form_and_views(shown: handlers.Shown) -> list[Any]:
     recipe = shown.recipe
-    return [recipe.text, recipe.text_pair or "", handlers.unopened(recipe), *_views(shown)]
+    text, pair = handlers.sendable(recipe.text), handlers.sendable(recipe.text_pair or "")
+    return [text, pair, handlers.unopened(recipe), *_views(shown)]
 
 
 def _named(model: str | None) -> str:

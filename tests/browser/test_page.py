@@ -193,7 +193,7 @@ def test_too_long_text_is_one_sentence_at_its_field(page: Page, served: Served) 
 
 
 def test_long_input_is_cut_visibly_and_its_end_can_be_reached(page: Page, served: Served) -> None:
-    """702 tokens are cut to the 512 positions of the model, both numbers are said, and End goes to the last."""
+    """702 tokens are cut to the 512 positions, both numbers are said, and the keys lead to the last and on."""
     open_page(page, served)
 
     show(page, "dog " * 700, "")
@@ -203,6 +203,9 @@ def test_long_input_is_cut_visibly_and_its_end_can_be_reached(page: Page, served
     page.click("#embviz-strip [data-token='3'] .ev-head")
     page.keyboard.press("End")
     expect(page.locator(SELECTED)).to_have_attribute("data-token", "511")
+    expect(page.locator(SELECTED)).to_be_focused()
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(SELECTED)).to_have_attribute("data-token", "510")
 
 
 def test_empty_sentences_show_the_special_tokens(page: Page, served: Served) -> None:

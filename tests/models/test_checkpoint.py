@@ -17,6 +17,7 @@ from torch import Tensor
 import embviz
 from embviz.models.checkpoint import Checkpoint, MemoryTensors
 from embviz.models.files import LocalFile
+from embviz.models.safetensors_header import SafetensorsIndex
 from tests.reference import official
 
 FLOATS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
@@ -44,7 +45,7 @@ def read_officially(path: Path) -> dict[str, Tensor]:
 
 
 def open_file(path: Path) -> Checkpoint:
-    return Checkpoint(LocalFile(path))
+    return Checkpoint(SafetensorsIndex(LocalFile(path)))
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -57,7 +58,7 @@ def test_tensors_and_rows_are_those_of_the_official_reader(dtype: torch.dtype, t
 
     expected = read_officially(path)
 
-    assert set(checkpoint.entries) == set(expected)
+    assert set(checkpoint.names()) == set(expected)
     for name, tensor in expected.items():
         assert checkpoint.shape(name) == tuple(tensor.shape)
         assert checkpoint.tensor(name).dtype == torch.float32
@@ -84,7 +85,7 @@ def test_the_bundled_weights_are_those_of_the_official_reader() -> None:
 
     with safe_open(str(official.bundled_folder() / "model.safetensors"), framework="pt") as file:
         names = [name for name in file.keys() if name in checkpoint]  # noqa: SIM118  # the reader is no mapping
-        assert len(names) == len(checkpoint.entries) > 100
+        assert len(names) == len(checkpoint.names()) > 100
         for name in names:
             if name != "embeddings.position_ids":
                 assert torch.equal(checkpoint.tensor(name), file.get_tensor(name)), name
@@ -324,13 +325,13 @@ def test_a_damaged_file_is_refused_or_read_as_the_official_reader_reads_it(seed:
         path.write_bytes(mutated)
         try:
             checkpoint = open_file(path)
-            read = {name: checkpoint.tensor(name) for name in checkpoint.entries if name != "ids"}
+            read = {name: checkpoint.tensor(name) for name in checkpoint.names() if name != "ids"}
         except embviz.ModelError:
             refused += 1
             continue
         describe_integers_as_bytes(path)
         official_tensors = read_officially(path)
-        assert set(checkpoint.entries) == set(official_tensors), mutated
+        assert set(checkpoint.names()) == set(official_tensors), mutated
         for name, tensor in read.items():
             assert torch.equal(tensor.nan_to_num(), official_tensors[name].float().nan_to_num()), mutated
     assert 30 < refused < 100

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def use_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setattr(sources, "_bundled_folder", lambda: folder)
+    monkeypatch.setattr(sources, "bundled_folder", lambda: folder)
 
 
 def run_python(code: str) -> str:

@@ -196,7 +196,9 @@ def assert_cut_officially(a: int, b: int, word: str = "hello") -> None:
     assert bool(notes) == any(cuts)
     for note in notes:
         numbers = [int(number) for number in re.findall(r"\d+", note)]
-        assert numbers == [len(full["input_ids"]), 512, *(cuts if b else cuts[:1])]
+        kept = [expected.sequence_ids().count(which) for which in (0, 1)]
+        expected_numbers = [cuts[0], kept[0], cuts[1], kept[1]] if b else [cuts[0], kept[0]]
+        assert numbers == [len(full["input_ids"]), 512, *expected_numbers]
 
 
 @pytest.mark.parametrize(("a", "b"), LENGTHS)
@@ -278,7 +280,7 @@ def test_typed_special_tokens_follow_the_official_default_and_are_marked() -> No
     assert marked == ["[CLS]", "[SEP]", "[MASK]", "[PAD]"]
     noted = [(note.token, str(note)) for note in encoded.notes if note.key == "typed_special"]
     assert [token for token, _ in noted] == [i for i, typed in enumerate(encoded.typed_special) if typed]
-    assert all("starts no new segment" in sentence for _, sentence in noted)
+    assert all("segments stay as they are" in sentence for _, sentence in noted)
 
 
 def test_lower_case_names_of_special_tokens_are_plain_text() -> None:

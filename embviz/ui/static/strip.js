@@ -29,12 +29,13 @@ export function mountStrip(element, gradio) {
   root.append(createStale(), legend.element, scroller, make("div", { class: "ev-under" }, say, pager.element), skeleton());
   root.classList.add("ev-waiting");
 
-  const view = { columns: [], selected: null, hovered: null };
+  const view = { columns: [], selected: null, hovered: null, refocus: false };
   listenTo(list, view);
   subscribe(["parts"], (state) => {
     root.classList.remove("ev-waiting");
     root.querySelector(".ev-skeleton")?.remove();
     buildLabels(labels, state.parts);
+    view.refocus = list.contains(document.activeElement); // new columns take the focus of the old ones
     buildColumns(list, view, state.parts);
     say.textContent = state.parts.sentences?.strip ?? "";
     pager.show(state.parts);
@@ -164,7 +165,9 @@ function mark(view, state, scroller) {
     before?.setAttribute("tabindex", "-1");
     now?.setAttribute("aria-selected", "true");
     now?.setAttribute("tabindex", "0");
-    if (before && before.contains(document.activeElement)) now?.focus({ preventScroll: true });
+    // Whichever column has the focus: two keys may come within one frame.
+    if (view.refocus || scroller.contains(document.activeElement)) now?.focus({ preventScroll: true });
+    view.refocus = false;
     if (now) bringIntoView(scroller, now);
     view.selected = state.token;
   }
@@ -200,7 +203,10 @@ function listenTo(list, view) {
   });
   list.addEventListener("keydown", (event) => {
     const { token, parts } = current();
-    const target = { ArrowLeft: token - 1, ArrowRight: token + 1, Home: 0, End: parts.total - 1 }[event.key];
+    const focused = tokenAt(event) ?? token;
+    const target = {
+      ArrowLeft: token - 1, ArrowRight: token + 1, Home: 0, End: parts.total - 1, " ": focused, Enter: focused,
+    }[event.key];
     if (target === undefined) return;
     event.preventDefault();
     view.columns[token - parts.start]?.element.focus({ preventScroll: true });

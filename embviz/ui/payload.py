@@ -75,11 +75,14 @@ def map_json(analysis: Analysis) -> str:
     """The projection as the page gets it, `map` of docs/payload.md."""
     d = analysis.after
     token, middle, summed = stages(d)
+    path = {"token": token, "segment": middle, "summed": summed}
+    if d.constant is not None:
+        path = {"token": token, "segment": middle, "position": summed - d.constant, "summed": summed}
     normalized = {} if d.normalized is None else {"normalized": d.normalized}
     coordinates: dict[str, dict[str, str]] = {"parts": {}, "normalized": {}}
     axes = {}
     for name, projection, rows in (
-        ("parts", analysis.projection, {"token": token, "segment": middle, "summed": summed}),
+        ("parts", analysis.projection, path),
         ("normalized", analysis.normalized_projection, normalized),
     ):
         shown = shown_components(analysis, projection)

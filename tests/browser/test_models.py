@@ -19,7 +19,7 @@ from tests.conftest import HUB
 from tests.fake_hub import FakeHub, Repo
 from tests.models.stand_ins import NORM, POSITION, SEGMENT, VOCAB, WORD, write_texts
 
-WIDTH = 16
+WIDTH = 96
 STALE, PANEL, NOTICE = "#embviz-strip .ev-stale", "#embviz-opening .ev-panel", "#embviz-notice-model"
 
 
@@ -27,7 +27,7 @@ STALE, PANEL, NOTICE = "#embviz-strip .ev-stale", "#embviz-opening .ev-panel", "
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A DistilBERT and a RoBERTa with random weights."""
     root = tmp_path_factory.mktemp("repositories")
-    _write(root / "distilbert", positions=32, model_type="distilbert", dim=WIDTH)
+    _write(root / "distilbert", positions=512, model_type="distilbert", dim=WIDTH)
     _write(root / "roberta", positions=34, segments=1, model_type="roberta", pad_token_id=1)
     return {f"tiny/{folder.name}": folder for folder in root.iterdir()}
 
@@ -45,7 +45,7 @@ def online(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 @pytest.fixture
-def repositories(folders: dict[str, Path]) -> Iterator[FakeHub]:
+def hub_of_two(folders: dict[str, Path]) -> Iterator[FakeHub]:
     HUB.reset()
     HUB.repos = {name: Repo(folder) for name, folder in folders.items()}
     yield HUB
@@ -53,8 +53,9 @@ def repositories(folders: dict[str, Path]) -> Iterator[FakeHub]:
 
 
 @pytest.fixture
-def tab(context: BrowserContext, record: Record, online: Served, repositories: FakeHub) -> Iterator[Page]:
+def tab(context: BrowserContext, record: Record, online: Served, hub_of_two: FakeHub) -> Iterator[Page]:
     """An empty tab on that server; no error is logged in it and no other host is asked."""
+    assert hub_of_two.repos
     page = context.new_page()
     record.watch(page)
     yield page
@@ -64,11 +65,11 @@ def tab(context: BrowserContext, record: Record, online: Served, repositories: F
 
 
 def test_opening_shows_progress_and_then_the_model_without_segments(
-    tab: Page, online: Served, repositories: FakeHub
+    tab: Page, online: Served, hub_of_two: FakeHub
 ) -> None:
     """The panel says what is read, the old view says that it is the old one, and then DistilBERT stands there."""
     open_page(tab, online)
-    repositories.latency = 0.4
+    hub_of_two.bandwidth = 60_000.0
     _choose(tab, "tiny/distilbert")
 
     expect(tab.locator(PANEL)).to_contain_text("tiny/distilbert")
@@ -91,9 +92,8 @@ def test_opening_shows_progress_and_then_the_model_without_segments(
     tab.wait_for_url("**model=tiny%2Fdistilbert**")
 
 
-def test_roberta_counts_positions_from_two(tab: Page, online: Served, repositories: FakeHub) -> None:
+def test_roberta_counts_positions_from_two(tab: Page, online: Served) -> None:
     """An address with a RoBERTa opens it; positions begin at row 2, and the card says what its segments are."""
-    tab.add_init_script("window.steps = []")
     open_page(tab, online, text="my dog", model="tiny/roberta")
 
     tab.wait_for_function("window.eyes.state().parts.model.model_type === 'roberta'")
@@ -104,7 +104,7 @@ def test_roberta_counts_positions_from_two(tab: Page, online: Served, repositori
     expect(tab.locator("#embviz-model input")).to_have_value("tiny/roberta")
 
 
-def test_typo_keeps_the_last_view(tab: Page, online: Served, repositories: FakeHub) -> None:
+def test_typo_keeps_the_last_view(tab: Page, online: Served) -> None:
     """A model that is not there is one sentence at the field; the view stays, and says which model it shows."""
     open_page(tab, online)
     _choose(tab, "tiny/distilbrt")
@@ -115,10 +115,10 @@ def test_typo_keeps_the_last_view(tab: Page, online: Served, repositories: FakeH
     assert tokens(tab) == BANK
 
 
-def test_cancel_stops_the_reading(tab: Page, online: Served, repositories: FakeHub) -> None:
+def test_cancel_stops_the_reading(tab: Page, online: Served, hub_of_two: FakeHub) -> None:
     """Cancel ends an opening that would take long, says so, and the next model opens."""
     open_page(tab, online)
-    repositories.faults.silent = (r"/tiny/distilbert/resolve/",)
+    hub_of_two.faults.silent = (r"/tiny/distilbert/resolve/",)
     _choose(tab, "tiny/distilbert@main")
 
     tab.click(f"{PANEL} button")

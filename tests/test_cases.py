@@ -142,7 +142,8 @@ def check_long_input(case: Value) -> None:
             assert encoded.sentences.count(1) == value["B_word_tokens"]
             assert encoded.truncated == (0, 600 - value["B_word_tokens"])
             note = next(str(note) for note in encoded.notes if note.key == "truncated_pair")
-            assert f"0 tokens of A and {600 - value['B_word_tokens']} of B" in note
+            kept = value["A_word_tokens"], value["B_word_tokens"]
+            assert f"0 of A ({kept[0]} left), {600 - kept[1]} of B ({kept[1]} left)" in note
         case "EV006":
             assert model().encode("hello").input_ids.tolist() == value["hello"]["input_ids"]
             assert len(model().encode("hello " * 200)) == value["hello_x200"]["length"]

@@ -119,13 +119,16 @@ def test_whole_numbers_in_json_stay_whole() -> None:
     assert base64.b64decode(sent["bdata"]) == struct.pack("<3i", 1, -2, 2**31 - 1)
 
 
-def test_plotly_reads_an_array_of_our_json_as_numpy_wrote_it() -> None:
+def test_plotly_keeps_an_array_of_our_json_as_numpy_wrote_it() -> None:
     from plotly.graph_objects import Figure
 
     array = np.random.default_rng(1).normal(size=(3, 5)).astype(np.float32)
     figure = Figure(json.loads(to_json({"data": [{"type": "heatmap", "z": array}]})))
 
-    assert json.loads(figure.to_json())["data"][0]["z"]["shape"] == "3, 5"
+    kept = json.loads(figure.to_json())["data"][0]["z"]
+
+    assert np.array_equal(np.frombuffer(base64.b64decode(kept["bdata"]), "<f4").reshape(3, 5), array)
+    assert kept["shape"] == "3, 5"
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1}, object()])

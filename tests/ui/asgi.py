@@ -32,8 +32,12 @@ def ask(app: ASGIApp, path: str, method: str = "GET", headers: Mapping[str, str]
     """The answer of an app, put together from its messages."""
     sent: list[Message] = []
 
+    asked = [{"type": "http.request", "body": b"", "more_body": False}]
+
     async def receive() -> Message:
-        return {"type": "http.request", "body": b"", "more_body": False}
+        if not asked:  # nobody hangs up: whoever waits for that waits until the answer is complete
+            await asyncio.Event().wait()
+        return asked.pop()
 
     async def send(message: Message) -> None:
         # A copy: middleware may write to the message that it passes on.

@@ -218,7 +218,7 @@ def test_the_query_leads_back_to_the_recipe(analysis: Analysis, parts: dict[str,
 
 
 def test_hostile_words_arrive_as_they_were_typed() -> None:
-    text = "</script><img src=x onerror=alert(1)> \u2028 \x00 \ud83d ‮x"
+    text = "</script><img src=x onerror=alert(1)> \u2028 \x00 \u202ex"
     sent = read(parts_json(embviz.analyze(embviz.Recipe(text))))
 
     assert sent["recipe"]["text"] == text

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from embviz.i18n import catalogue
@@ -70,16 +71,28 @@ def test_the_page_asks_no_other_host_for_anything(app: ASGIApp) -> None:
 
 
 def test_the_pieces_of_a_stream_pass_one_by_one() -> None:
-    """Events that wait for their end would be no progress."""
+    """Each has left before the next one is made: events that wait for their end would be no progress."""
+    left: list[bytes] = []
 
-    async def pieces(scope: Scope, receive: Receive, send: Send) -> None:
-        async def parts() -> Any:
-            for part in ("a", "b", "c"):
-                yield part
+    async def stream(_: Scope, __: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for number, piece in enumerate((b"a", b"b", b"c"), start=1):
+            await send({"type": "http.response.body", "body": piece, "more_body": number < 3})
+            assert len(left) == number
 
-        await StreamingResponse(parts())(scope, receive, send)
+    async def receive() -> Message:
+        return {"type": "http.request"}
 
-    assert ask(SecurityHeaders(pieces), "/").body == b"abc"
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            left.append(message["body"])
+
+    async def run() -> None:
+        await SecurityHeaders(stream)({"type": "http"}, receive, send)
+
+    asyncio.run(run())
+
+    assert left == [b"a", b"b", b"c"]
 
 
 def test_what_is_not_http_passes_untouched() -> None:
@@ -93,8 +106,6 @@ def test_what_is_not_http_passes_untouched() -> None:
 
     async def send(message: Message) -> None:
         raise AssertionError(message)
-
-    import asyncio
 
     async def run() -> None:
         await SecurityHeaders(inner)({"type": "lifespan"}, receive, send)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,18 @@ def entry(shape: Any, start: Any, stop: Any, dtype: str = "F32") -> dict[str, An
 def read_officially(path: Path) -> dict[str, Tensor]:
     with safe_open(str(path), framework="pt") as file:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
+
+
+class Counting(LocalFile):
+    """A file that keeps the ranges that were read of it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.ranges: list[tuple[int, int]] = []
+
+    def read(self, start: int, stop: int) -> bytes:
+        self.ranges.append((start, stop))
+        return super().read(start, stop)
 
 
 def open_file(path: Path) -> Checkpoint:
@@ -123,6 +136,20 @@ def test_no_rows_are_an_empty_table(tmp_path: Path) -> None:
         assert source.rows("table", []).shape == (0, 5)
 
 
+def test_rows_read_only_their_own_bytes(tmp_path: Path) -> None:
+    """Each distinct row once, and nothing else of the table; the rows lie behind what the header's read gave."""
+    path = tmp_path / "model.safetensors"
+    save_file({"table": floats(torch.float16, 90_000, 5)}, path)
+    file = Counting(path)
+    checkpoint = Checkpoint(SafetensorsIndex(file))
+    checkpoint.names()
+    file.ranges.clear()
+
+    checkpoint.rows("table", [20_000, 80_000, 20_000, 20_000])
+
+    assert [stop - start for start, stop in file.ranges] == [10, 10]
+
+
 def test_memory_tensors_are_the_same_door() -> None:
     table = floats(torch.bfloat16, 9, 5)
     source = MemoryTensors({"table": table})
@@ -198,9 +225,28 @@ def test_a_file_that_is_cut_off_is_a_model_error(length: int, tmp_path: Path) ->
 def test_a_header_that_is_too_long_is_refused_before_it_is_read(length: int, tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(length.to_bytes(8, "little") + b"{}")
+    file = Counting(path)
+
+    with pytest.raises(embviz.ModelError, match=r"model\.safetensors cannot be read") as caught:
+        Checkpoint(SafetensorsIndex(file)).names()
+
+    assert caught.value.field == "model"
+    assert file.ranges == [(0, 10)]
+
+
+def test_a_header_over_the_limit_is_refused_before_it_is_read_though_the_file_holds_it(
+    tmp_path: Path,
+) -> None:
+    """The first read is all that is taken of it; the file is sparse."""
+    path = tmp_path / "model.safetensors"
+    path.write_bytes((25_000_001).to_bytes(8, "little") + b"{}")
+    os.truncate(path, 26_000_000)
+    file = Counting(path)
 
     with pytest.raises(embviz.ModelError, match=r"model\.safetensors cannot be read"):
-        open_file(path)
+        Checkpoint(SafetensorsIndex(file)).names()
+
+    assert sum(stop - start for start, stop in file.ranges) <= 65_536
 
 
 def test_a_tensor_of_integers_is_no_hindrance_and_is_never_read_as_numbers(tmp_path: Path) -> None:
@@ -210,7 +256,7 @@ def test_a_tensor_of_integers_is_no_hindrance_and_is_never_read_as_numbers(tmp_p
     checkpoint = open_file(path)
 
     assert torch.equal(checkpoint.tensor("table"), floats(torch.float32, 3, 5))
-    with pytest.raises(embviz.ModelError, match="holds I64 numbers"):
+    with pytest.raises(embviz.ModelError, match="holds I64 numbers, which are quantised or not plain"):
         checkpoint.tensor("position_ids")
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from huggingface_hub import constants
 from transformers import BertConfig, BertModel
 
 import embviz
@@ -217,12 +218,34 @@ def test_a_range_behind_the_end_is_an_error(start: int, stop: int, tmp_path: Pat
         LocalFile(path).read(start, stop)
 
 
-@pytest.mark.parametrize("ref", ["", "../secret", "untrained:", "BUNDLED\0", "a/b c", "?"])
-def test_a_model_that_is_not_there_is_one_sentence_at_its_field(ref: str) -> None:
-    with pytest.raises(embviz.ModelError) as caught:
+NOT_THERE = {
+    "": "cannot be an id of the Hugging Face Hub",
+    "?": "cannot be an id of the Hugging Face Hub",
+    "a/b c": "cannot be an id of the Hugging Face Hub",
+    "BUNDLED\0": "cannot be an id of the Hugging Face Hub",
+    "bundle": "is not in the local cache; .* choose the bundled model",
+    "google-bert/nothing": "is not in the local cache; .* choose the bundled model",
+    "../secret": "There is no folder",
+    "untrained:": "choose one of: bundled, untrained:bert-base",
+}
+"""What is said of each kind of reference: no id, an id that the Hub cannot be asked for, a path, a drawn model."""
+
+
+@pytest.mark.parametrize("ref", NOT_THERE)
+def test_a_model_that_is_not_there_is_refused_in_a_sentence_of_its_kind(
+    ref: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Offline, with an empty cache and an empty folder: one sentence that names what was asked for."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+
+    with pytest.raises(embviz.ModelError, match=NOT_THERE[ref]) as caught:
         embviz.load_model(ref)
 
     assert caught.value.field == "model"
+    assert f"“{ref}”" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

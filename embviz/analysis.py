@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from threading import Lock
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +14,12 @@ from embviz.embedding.decomposition import Decomposition, Floats
 from embviz.embedding.interventions import TokenIds, change_ids, component_factors
 from embviz.embedding.metrics import Metrics, measure
 from embviz.embedding.projection import Projection, fit_projection
+from embviz.errors import InputError
 from embviz.models.loading import EmbeddingModel, ModelCard, load_model
 from embviz.recipe import Recipe
 
 VOCABULARY_SAMPLE = 2_000
+VOCABULARY_RUN = 50
 VOCABULARY_SEED = 0
 
 
@@ -30,9 +34,10 @@ class Analysis:
         after: the same after the changes of `recipe.what_if`; the very same object where there are none.
         metrics: numbers about `after`.
         drawn: which tokens the map shows, bool, `(seq_len,)`; special tokens are left out unless chosen,
-            or where nothing else is there.
+            or where nothing else is there, and so are tokens whose vectors are not numbers.
         projection: one PCA for token, token + segment and sum.
-        normalized_projection: a PCA of its own for the LayerNorm's results, which are not a sum.
+        normalized_projection: a PCA of its own for the LayerNorm's results, which are not a sum; of nothing
+            where the model has no LayerNorm here.
     """
 
     recipe: Recipe
@@ -52,8 +57,9 @@ def analyze(recipe: Recipe) -> Analysis:
         EmbvizError: something in the Recipe cannot be used; one plain sentence says what.
     """
     before, after = decompose(recipe)
-    model = load_model(recipe.model)
+    model = load_model(recipe.model, recipe.revision)
     drawn = _drawn(after, recipe.special_tokens)
+    normalized = after.summed[:0] if after.normalized is None else after.normalized[drawn]
     return Analysis(
         recipe=recipe,
         model=model.card,
@@ -62,7 +68,7 @@ def analyze(recipe: Recipe) -> Analysis:
         metrics=measure(after),
         drawn=drawn,
         projection=_fit(model, after, recipe, drawn),
-        normalized_projection=fit_projection(after.normalized[drawn]),
+        normalized_projection=fit_projection(normalized),
     )
 
 
@@ -72,7 +78,7 @@ def decompose(recipe: Recipe) -> tuple[Decomposition, Decomposition]:
     Raises:
         EmbvizError: something in the Recipe cannot be used; one plain sentence says what.
     """
-    model = load_model(recipe.model)
+    model = load_model(recipe.model, recipe.revision)
     before = model.decompose(recipe.text, recipe.text_pair)
     return before, _changed(model, before, recipe) if recipe.what_if else before
 
@@ -91,17 +97,19 @@ def _changed(model: EmbeddingModel, before: Decomposition, recipe: Recipe) -> De
 
 
 def _drawn(decomposition: Decomposition, special_tokens: bool) -> NDArray[np.bool_]:
-    words = decomposition.special_tokens_mask == 0
-    return np.ones_like(words) if special_tokens or not words.any() else words
+    words = (decomposition.special_tokens_mask == 0) & decomposition.finite
+    return decomposition.finite if special_tokens or not words.any() else words
 
 
 def _fit(
     model: EmbeddingModel, decomposition: Decomposition, recipe: Recipe, drawn: NDArray[np.bool_]
 ) -> Projection:
     if recipe.pca_fit == "positions":
-        return _position_projection(model)
+        if not model.card.max_position_embeddings:
+            raise InputError("no_position_fit", field="pca_fit", name=model.card.architecture)
+        return _table_fit(model, "positions", lambda: model.table("position"))
     if recipe.pca_fit == "vocabulary":
-        return _vocabulary_projection(model)
+        return _table_fit(model, "vocabulary", lambda: _vocabulary_sample(model))
     if recipe.pca_fit == "parts":
         return fit_projection(np.concatenate([stage[drawn] for stage in stages(decomposition)]))
     return fit_projection(decomposition.summed[drawn])
@@ -113,14 +121,25 @@ def stages(decomposition: Decomposition) -> tuple[Floats, Floats, Floats]:
     return token, token if segment is None else token + segment, decomposition.summed
 
 
-@lru_cache(maxsize=4)
-def _position_projection(model: EmbeddingModel) -> Projection:
-    return fit_projection(model.table("position"))
+def _table_fit(model: EmbeddingModel, name: str, rows: Callable[[], Floats]) -> Projection:
+    """A fit on a whole table, which is the same for every input and kept as long as the model is open."""
+    with _table_lock:
+        fits = _table_fits.setdefault(model, {})
+        if name not in fits:
+            fits[name] = fit_projection(rows())
+        return fits[name]
 
 
-@lru_cache(maxsize=4)
-def _vocabulary_projection(model: EmbeddingModel) -> Projection:
-    ids = np.random.default_rng(VOCABULARY_SEED).choice(
-        model.card.vocab_size, min(VOCABULARY_SAMPLE, model.card.vocab_size), replace=False
-    )
-    return fit_projection(model.token_rows(np.sort(ids)))
+_table_lock = Lock()
+_table_fits: WeakKeyDictionary[EmbeddingModel, dict[str, Projection]] = WeakKeyDictionary()
+
+
+def _vocabulary_sample(model: EmbeddingModel) -> Floats:
+    """Word rows from all over the table, in runs of neighbours: a Hub is asked once a run."""
+    size = model.card.vocab_size
+    runs = VOCABULARY_SAMPLE // VOCABULARY_RUN
+    if size <= VOCABULARY_SAMPLE:
+        return model.token_rows(np.arange(size))
+    starts = np.random.default_rng(VOCABULARY_SEED).choice(size // VOCABULARY_RUN, runs, replace=False)
+    ids = np.sort(starts)[:, None] * VOCABULARY_RUN + np.arange(VOCABULARY_RUN)
+    return model.token_rows(ids.ravel())

@@ -3,6 +3,7 @@
     EmbvizError
     ├── InputError          a text, an id or an option is wrong
     └── ModelError          a model cannot be opened or cannot be shown exactly
+        └── StoppedError    its opening was stopped by the one who had asked for it
 
 The command line prints the sentence and exits with 2; the page shows it at the field it belongs to.
 """
@@ -29,14 +30,19 @@ class EmbvizError(ValueError):
     def __init__(self, key: str, /, *, field: str | None = None, **values: object) -> None:
         self.key, self.field = f"error.{key}", field
         self.values = {name: _named(value) for name, value in values.items()}
-        super().__init__(text(self.key, **self.values))
+        super().__init__(_one_line(text(self.key, **self.values)))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.key, self.field, self.values)
 
     def sentence(self, language: str) -> str:
         """The sentence in another language of the catalogue."""
-        return text(self.key, language, **self.values)
+        return _one_line(text(self.key, language, **self.values))
+
+
+def _one_line(sentence: str) -> str:
+    """The sentence without the line breaks that a value in it may have."""
+    return " ".join(sentence.split())
 
 
 def _again(kind: type[EmbvizError], key: str, field: str | None, values: dict[str, object]) -> EmbvizError:
@@ -58,3 +64,7 @@ class InputError(EmbvizError):
 
 class ModelError(EmbvizError):
     """A model that cannot be opened, or not shown exactly."""
+
+
+class StoppedError(ModelError):
+    """Opening a model was stopped by the one who had asked for it."""

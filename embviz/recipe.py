@@ -33,6 +33,7 @@ class Recipe:
         text: sentence A; may be empty.
         text_pair: sentence B; None, empty or white space only means a single sentence and becomes None.
         model: what `load_model` takes.
+        revision: a branch, tag or commit of a model on the Hub; None, or blank, means its main branch.
         what_if: changes in the order in which they apply.
         pca_fit: what the PCA is fitted on: the sums of this input, all parts that are drawn, the position
             table, or a sample of the vocabulary.
@@ -47,6 +48,7 @@ class Recipe:
     text: str = ""
     text_pair: str | None = None
     model: str = DEFAULT_MODEL
+    revision: str | None = None
     what_if: tuple[Intervention, ...] = ()
     pca_fit: PcaFit = "input"
     special_tokens: bool = False
@@ -60,6 +62,9 @@ class Recipe:
             if not self.text_pair.strip():
                 object.__setattr__(self, "text_pair", None)
         _check_text("model", self.model, MAX_MODEL)
+        if self.revision is not None:
+            _check_text("revision", self.revision, MAX_MODEL)
+            object.__setattr__(self, "revision", self.revision.strip() or None)
         _check_choice("pca_fit", self.pca_fit, get_args(PcaFit))
         _check_choice("color_by", self.color_by, get_args(ColorBy))
         _check_choice("special_tokens", self.special_tokens, (False, True))

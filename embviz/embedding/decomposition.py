@@ -15,8 +15,12 @@ from embviz.i18n import DEFAULT_LANGUAGE, text
 Floats: TypeAlias = NDArray[np.float32]
 Ids: TypeAlias = NDArray[np.int64]
 
-Part = Literal["token", "segment", "position", "summed", "normalized"]
+Part = Literal["token", "segment", "position", "constant", "summed", "normalized"]
+COMPONENTS: tuple[Part, ...] = ("token", "segment", "position", "constant")
+"""What can be added up; few models have a constant."""
 PARTS: tuple[Part, ...] = ("token", "segment", "position", "summed", "normalized")
+"""What every view has a place for."""
+ALL_PARTS: tuple[Part, ...] = (*COMPONENTS, "summed", "normalized")
 
 
 def read_only_ids(values: Sequence[int] | Ids) -> Ids:
@@ -34,13 +38,13 @@ class Note:
         key: the sentence in the catalogue of texts.
         values: what it names.
         token: index of the token it is about; None means a whole text.
-        about: the text that it is about, "text" or "text_pair".
+        about: what it is about: "text", "text_pair" or "model".
     """
 
     key: str
     values: Mapping[str, object] = field(default_factory=dict)
     token: int | None = None
-    about: Literal["text", "text_pair"] = "text"
+    about: Literal["text", "text_pair", "model"] = "text"
 
     def sentence(self, language: str = DEFAULT_LANGUAGE) -> str:
         """The note in a language of the catalogue."""
@@ -98,14 +102,16 @@ class LayerNormStep:
     """The LayerNorm of each token's sum, operand by operand.
 
     `normalized = (summed - mean) / std * weight + bias`, with the biased variance:
-    `std = sqrt(mean((summed - mean)²) + eps)` (Ba et al. 2016; `torch.nn.LayerNorm`).
+    `std = sqrt(mean((summed - mean)²) + eps)` (Ba et al. 2016; `torch.nn.LayerNorm`). MobileBERT leaves out mean and
+    std, which are 0 and 1 then.
 
     Attributes:
         weight: gain γ, `(embedding_size,)`.
-        bias: bias β, `(embedding_size,)`.
+        bias: bias β, `(embedding_size,)`; zeros where the LayerNorm has none.
         eps: added to the variance.
         mean: μ of each token's sum, `(seq_len,)`.
         std: σ of each token's sum, eps included, `(seq_len,)`.
+        centred: whether mean and std are those of the sum.
     """
 
     weight: Floats
@@ -113,6 +119,7 @@ class LayerNormStep:
     eps: float
     mean: Floats
     std: Floats
+    centred: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,17 +129,23 @@ class Decomposition:
     Attributes:
         encoded: the text as the tokenizer reads it.
         input_ids: rows of the word table that were looked up, `(seq_len,)`.
-        token_type_ids: rows of the token type table that were added, `(seq_len,)`.
-        position_ids: rows of the position table that were added, `(seq_len,)`.
-        token: vectors of the word table, `(seq_len, embedding_size)`.
+        token_type_ids: rows of the token type table that were added, `(seq_len,)`; where the model has no such
+            table, the segments as the tokenizer has them.
+        position_ids: rows of the position table that were added, `(seq_len,)`; where the model adds none, 0, 1, 2 …
+        token: vectors of the word table, scaled and projected where the model does so before the sum,
+            `(seq_len, embedding_size)`.
         segment: vectors of the token type table, same shape; None where the model has none.
         position: vectors of the position table, same shape; None where the model adds none.
-        summed: token + segment + position, same shape.
-        normalized: LayerNorm of the sum, same shape.
+        summed: token + segment + position (+ constant), same shape.
+        normalized: LayerNorm of the sum, same shape; None where the model has none here.
         output: what enters the encoder, `(seq_len, hidden_size)`.
-        layer_norm: the operands of the LayerNorm.
-        tensors: names of the tensors in the checkpoint by role (token, segment, position, weight, bias).
+        layer_norm: the operands of the LayerNorm; None where the model has none here.
+        tensors: names of the tensors in the checkpoint by role (token, segment, position, weight, bias;
+            before_weight and after_weight of projections, constant_0 …).
         absent: for each part that this model does not have, the reason.
+        constant: what is added to every token alike (ERNIE's task row, LayoutLM's empty box), same shape; None
+            in most models.
+        own_notes: what a reader should know about the model and about the vectors.
         check: computes `verified` and `verified_note` of a decomposition, when they are first asked for.
     """
 
@@ -144,18 +157,20 @@ class Decomposition:
     segment: Floats | None
     position: Floats | None
     summed: Floats
-    normalized: Floats
+    normalized: Floats | None
     output: Floats
-    layer_norm: LayerNormStep
+    layer_norm: LayerNormStep | None
     tensors: Mapping[str, str]
     absent: Mapping[str, str]
     check: Callable[[Decomposition], tuple[float | None, str]] = field(repr=False)
+    constant: Floats | None = None
+    own_notes: tuple[Note, ...] = ()
 
     def __len__(self) -> int:
         return len(self.encoded)
 
     def part(self, name: Part) -> Floats | None:
-        """One of the five parts by its name."""
+        """One of `ALL_PARTS` by its name."""
         array: Floats | None = getattr(self, name)
         return array
 
@@ -171,8 +186,14 @@ class Decomposition:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What a reader should know about this text and its tokens."""
-        return self.encoded.notes
+        """What a reader should know about this text, its tokens, their vectors and the model."""
+        return (*self.encoded.notes, *self.own_notes)
+
+    @cached_property
+    def finite(self) -> NDArray[np.bool_]:
+        """Which tokens have a sum of numbers only, `(seq_len,)`; a checkpoint may hold NaN."""
+        numbers: NDArray[np.bool_] = np.isfinite(self.summed).all(axis=1)  # type: ignore[assignment]
+        return numbers
 
     @cached_property
     def _verification(self) -> tuple[float | None, str]:

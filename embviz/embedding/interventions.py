@@ -69,8 +69,11 @@ class ShiftPositions:
         """The ids after the shift.
 
         Raises:
-            InputError: a token would leave the position table; the message names the limits.
+            InputError: a token would leave the position table; the message names the limits. Or the model adds
+                no positions.
         """
+        if not ids.max_position_embeddings:
+            raise InputError("no_positions", field="what_if")
         moving = slice(1, None) if self.keep_first else slice(None)
         positions = ids.position_ids.copy()
         moved = positions[moving]

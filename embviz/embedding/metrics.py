@@ -9,9 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from embviz.embedding.decomposition import PARTS, Decomposition, Floats, Part
-
-COMPONENTS: tuple[Part, ...] = ("token", "segment", "position")
+from embviz.embedding.decomposition import ALL_PARTS, COMPONENTS, Decomposition, Floats, Part
 
 
 def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -34,25 +32,37 @@ def present_components(decomposition: Decomposition) -> dict[Part, Floats]:
     return {name: array for name, array in arrays.items() if array is not None}
 
 
-def variance_shares(decomposition: Decomposition) -> dict[str, float]:
+def variance_shares(
+    decomposition: Decomposition, tokens: NDArray[np.bool_] | None = None
+) -> dict[str, float]:
     """How the variance of the sum over the tokens splits, shares that add up to 1.
 
     `Var(w + s + p) = Var(w) + Var(s) + Var(p) + 2 Cov(w, s) + 2 Cov(w, p) + 2 Cov(s, p)`, traces over the
     dimensions. `cross` is the sum of the covariance terms; it can be negative. All NaN for a single token.
+
+    Args:
+        decomposition: of which input.
+        tokens: which tokens count, bool, `(seq_len,)`; None means all. One that is not a number never does.
     """
-    centred = {
-        name: np.asarray(array, np.float64) - np.asarray(array, np.float64).mean(axis=0)
-        for name, array in present_components(decomposition).items()
-    }
+    counted = decomposition.finite if tokens is None else tokens & decomposition.finite
+    centred = {}
+    for name, array in present_components(decomposition).items():
+        rows = np.asarray(array[counted], np.float64)
+        centred[name] = rows - rows.mean(axis=0) if len(rows) else rows
     return _shares(centred)
 
 
 def energy_shares(decomposition: Decomposition) -> dict[str, float]:
     """How the squared length of the sum splits, not centred, shares that add up to 1; `cross` as above."""
+    return _shares(_finite_rows(decomposition))
+
+
+def _finite_rows(decomposition: Decomposition) -> dict[Part, NDArray[np.float64]]:
     arrays = {
         name: np.asarray(array, np.float64) for name, array in present_components(decomposition).items()
     }
-    return _shares(arrays)
+    finite = np.all([np.isfinite(array).all(axis=1) for array in arrays.values()], axis=0)
+    return {name: array[finite] for name, array in arrays.items()}
 
 
 def _shares(arrays: Mapping[Part, NDArray[np.float64]]) -> dict[str, float]:
@@ -70,14 +80,17 @@ def layer_norm_attribution(decomposition: Decomposition) -> dict[str, NDArray[np
     only for this σ, which depends on all parts; the LayerNorms of the parts alone do not add up.
 
     Returns:
-        token, segment, position and bias, each `(seq_len, embedding_size)`.
+        The parts that are added up and bias, each `(seq_len, embedding_size)`; nothing where the model has no
+        LayerNorm here.
     """
     step = decomposition.layer_norm
+    if step is None:
+        return {}
     gain = np.asarray(step.weight, np.float64) / np.asarray(step.std, np.float64)[:, None]
     shares: dict[str, NDArray[np.float64]] = {}
     for name, array in present_components(decomposition).items():
         rows = np.asarray(array, np.float64)
-        shares[name] = gain * (rows - rows.mean(axis=1, keepdims=True))
+        shares[name] = gain * (rows - (rows.mean(axis=1, keepdims=True) if step.centred else 0))
     shares["bias"] = np.broadcast_to(np.asarray(step.bias, np.float64), decomposition.summed.shape)
     return shares
 
@@ -101,7 +114,7 @@ class Metrics:
 
 def measure(decomposition: Decomposition) -> Metrics:
     """The numbers of a decomposition."""
-    arrays = {name: decomposition.part(name) for name in PARTS}
+    arrays = {name: decomposition.part(name) for name in ALL_PARTS}
     norms = {
         name: np.linalg.norm(np.asarray(array, np.float64), axis=1)
         for name, array in arrays.items()

@@ -1,10 +1,11 @@
-"""The input layer of BERT as a torch module that returns its parts.
+"""The input layer as a torch module that returns its parts: BERT's by default, every sum of look-ups by its terms.
 
     h0 = Dropout(LayerNorm((W[input_ids] + S[token_type_ids]) + P[position_ids]))
 
 Devlin et al. 2019, figure 2, in the order of addition of `transformers`
 (`transformers.models.bert.modeling_bert.BertEmbeddings`), whose names of tables, ids and state dict are kept:
-a state dict of the official module loads into this one and the other way round.
+a state dict of the official module loads into this one and the other way round. What other architectures add
+to this line or leave out of it is in `InputTerms`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from embviz.embedding.layout import InputTerms
 from embviz.errors import InputError
 
 
@@ -35,21 +37,26 @@ class EmbeddingConfig(Protocol):
 class EmbeddingParts:
     """Everything that the module computed on the way, float32.
 
+    Vectors that are the same for every token are no part of a text: `InputEmbeddings.constant` has them.
+
     Attributes:
-        token: vectors of the word table, `(batch, seq_len, hidden_size)`.
-        segment: vectors of the token type table, same shape or `(1, seq_len, hidden_size)`.
-        position: vectors of the position table, same shape or `(1, seq_len, hidden_size)`; None where the
+        token: vectors of the word table, scaled and projected where the model does so before the sum,
+            `(batch, seq_len, embedding_size)`.
+        segment: vectors of the token type table, same shape or `(1, seq_len, embedding_size)`; None where the
+            model has none.
+        position: vectors of the position table, same shape or `(1, seq_len, embedding_size)`; None where the
             model adds no absolute position.
-        summed: their sum, `(batch, seq_len, hidden_size)`.
-        normalized: LayerNorm of the sum, same shape.
-        output: what enters the encoder: `normalized` in eval mode, after dropout in train mode.
+        summed: their sum, `(batch, seq_len, embedding_size)`.
+        normalized: LayerNorm of the sum, same shape; None where the model has none here.
+        output: what enters the encoder, `(batch, seq_len, hidden_size)`: the last of the above in eval mode,
+            after projection and mask where the model has them, after dropout in train mode.
     """
 
     token: Tensor
-    segment: Tensor
+    segment: Tensor | None
     position: Tensor | None
     summed: Tensor
-    normalized: Tensor
+    normalized: Tensor | None
     output: Tensor
 
 
@@ -57,86 +64,192 @@ class InputEmbeddings(nn.Module):
     """Token, segment and position look-ups, their sum, LayerNorm and dropout.
 
     Args:
-        config: a `transformers.BertConfig` or anything with its attributes. `vocab_size` None makes no word
-            table: token vectors are then given as `inputs_embeds`, so that a checkpoint's rows are read by
-            need. `position_embedding_type` other than "absolute" means that no position is added.
+        config: a `transformers.BertConfig` or anything with its attributes, or the `InputTerms` of another
+            architecture. `vocab_size` None makes no word table: token vectors are then given as
+            `inputs_embeds`, so that a checkpoint's rows are read by need. `position_embedding_type` other than
+            "absolute" means that no position is added.
     """
 
     position_ids: Tensor
     token_type_ids: Tensor
 
-    def __init__(self, config: EmbeddingConfig | Any) -> None:
+    def __init__(self, config: InputTerms | EmbeddingConfig | Any) -> None:
         super().__init__()
-        size, positions = config.hidden_size, config.max_position_embeddings
-        absolute = getattr(config, "position_embedding_type", "absolute") == "absolute"
+        self.terms = terms = config if isinstance(config, InputTerms) else InputTerms.of_bert(config)
+        size, positions = terms.embedding_size, terms.max_position_embeddings
+        wide = terms.word_size * 3 if terms.trigram else terms.word_size
+        widths = {
+            part: terms.word_size if part in terms.projected else size for part in ("position", "segment")
+        }
         self.word_embeddings = (
-            nn.Embedding(config.vocab_size, size, padding_idx=config.pad_token_id)
-            if config.vocab_size
+            nn.Embedding(terms.vocab_size, terms.word_size, padding_idx=terms.pad_token_id)
+            if terms.vocab_size
             else None
         )
-        self.position_embeddings = nn.Embedding(positions, size) if absolute else None
-        self.token_type_embeddings = nn.Embedding(config.type_vocab_size, size)
-        self.LayerNorm = nn.LayerNorm(size, eps=config.layer_norm_eps)
-        self.dropout = nn.Dropout(config.hidden_dropout_prob)
-        self.register_buffer("position_ids", torch.arange(positions).expand((1, -1)), persistent=False)
-        self.register_buffer(
-            "token_type_ids", torch.zeros((1, positions), dtype=torch.long), persistent=False
+        self.position_embeddings = nn.Embedding(positions, widths["position"]) if positions else None
+        self.token_type_embeddings = (
+            nn.Embedding(terms.type_vocab_size, widths["segment"]) if terms.type_vocab_size else None
         )
+        self.constant = nn.Parameter(torch.zeros(terms.constants, size)) if terms.constants else None
+        self.before = nn.Linear(wide, size, terms.projected_bias) if terms.projected else None
+        self.LayerNorm = (
+            nn.LayerNorm(size, eps=terms.layer_norm_eps, bias=terms.norm_bias) if terms.norm else None
+        )
+        self.after = nn.Linear(size, terms.hidden_size, terms.projection_bias) if terms.projection else None
+        self.dropout = nn.Dropout(terms.hidden_dropout_prob)
+        self.register_buffer("position_ids", torch.arange(positions).expand((1, -1)), persistent=False)
+        self.register_buffer("token_type_ids", torch.zeros((1, 1), dtype=torch.long), persistent=False)
 
-    def forward(
+    def forward(  # noqa: PLR0913, PLR0917  # the official arguments
         self,
         input_ids: Tensor | None = None,
         token_type_ids: Tensor | None = None,
         position_ids: Tensor | None = None,
         inputs_embeds: Tensor | None = None,
         past_key_values_length: int = 0,
+        attention_mask: Tensor | None = None,
     ) -> EmbeddingParts:
         """Look up, add, normalize.
 
         Args:
             input_ids: `(batch, seq_len)`; needed where `inputs_embeds` is not given.
             token_type_ids: `(batch, seq_len)`; None means segment 0 everywhere.
-            position_ids: `(batch, seq_len)` or `(1, seq_len)`; None means `past_key_values_length`,
-                `past_key_values_length + 1`, …
-            inputs_embeds: token vectors instead of the word table's, `(batch, seq_len, hidden_size)`;
-                segment, position and LayerNorm are still applied to them.
+            position_ids: `(batch, seq_len)` or `(1, seq_len)`; None means those of `default_positions`.
+            inputs_embeds: rows of the word table, `(batch, seq_len, word_size)`, instead of a look-up; segment,
+                position and LayerNorm are still applied to them.
             past_key_values_length: how many tokens came before, in tokens.
+            attention_mask: 1 for real tokens, 0 for padding, `(batch, seq_len)`; None means 1 everywhere.
 
         Raises:
             InputError: neither ids nor vectors are given, or there are more positions than rows.
         """
-        token = self._token_vectors(input_ids, inputs_embeds)
-        length, last = token.shape[1], past_key_values_length + token.shape[1]
-        if position_ids is None:
-            if last > self.position_ids.shape[1]:
-                raise InputError("positions", length=last, limit=self.position_ids.shape[1])
-            position_ids = self.position_ids[:, past_key_values_length:last]
-        if token_type_ids is None:
-            token_type_ids = self.token_type_ids[:, :1].expand(token.shape[0], length)
-
-        segment = self.token_type_embeddings(token_type_ids).float()
-        position = None
+        rows = self._token_rows(input_ids, inputs_embeds)
+        token = self._token_vectors(rows, input_ids, attention_mask)
+        segment = position = None
+        if self.token_type_embeddings is not None:
+            if token_type_ids is None:
+                token_type_ids = self.token_type_ids.expand(token.shape[:2])
+            segment = self._projected("segment", self.token_type_embeddings(token_type_ids).float())
         if self.position_embeddings is not None:
-            position = self.position_embeddings(position_ids).float()
-        return self.combine(token, segment, position)
+            if position_ids is None:
+                seen = rows[..., 0] if input_ids is None else input_ids
+                position_ids = self.default_positions(
+                    seen, attention_mask, past_key_values_length, count_all=input_ids is None
+                )
+            position = self._projected("position", self.position_embeddings(position_ids).float())
+        return self.combine(token, segment, position, attention_mask)
 
-    def combine(self, token: Tensor, segment: Tensor, position: Tensor | None) -> EmbeddingParts:
-        """Sum, LayerNorm and dropout of component vectors, each `(batch or 1, seq_len, hidden_size)`."""
-        summed = token + segment  # the official order; out of place, so that no component changes
-        if position is not None:
-            summed = summed + position
-        norm = self.LayerNorm
-        normalized = F.layer_norm(
-            summed, norm.normalized_shape, norm.weight.float(), norm.bias.float(), norm.eps
-        )
-        return EmbeddingParts(token, segment, position, summed, normalized, self.dropout(normalized))
+    def combine(
+        self,
+        token: Tensor,
+        segment: Tensor | None,
+        position: Tensor | None,
+        attention_mask: Tensor | None = None,
+    ) -> EmbeddingParts:
+        """Sum, LayerNorm, projection, mask and dropout of component vectors.
 
-    def _token_vectors(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> Tensor:
+        Args:
+            token: `(batch, seq_len, embedding_size)`.
+            segment: same shape, or with a batch of 1, or None.
+            position: same shape, or with a batch of 1, or None.
+            attention_mask: `(batch, seq_len)`; None means 1 everywhere.
+        """
+        terms, constant = self.terms, () if self.constant is None else self.constant.float()
+        vectors = {"token": (token,), "segment": (segment,), "position": (position,), "constant": constant}
+        added = [vector for name in terms.order for vector in vectors[name] if vector is not None]
+        summed = added[0]  # the official order; out of place, so that no component changes
+        for vector in added[1:]:
+            summed = summed + vector
+        normalized = self._normalized(summed)
+        result = summed if normalized is None else normalized
+        if self.after is not None:
+            result = _linear(self.after, result)
+        if terms.masked and attention_mask is not None:
+            result = result * attention_mask[..., None].to(result.dtype)
+        return EmbeddingParts(token, segment, position, summed, normalized, self.dropout(result))
+
+    def default_positions(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        past_key_values_length: int = 0,
+        *,
+        count_all: bool = False,
+    ) -> Tensor:
+        """The rows of the position table of these tokens, `(batch or 1, seq_len)`.
+
+        Args:
+            input_ids: `(batch, seq_len)`.
+            attention_mask: `(batch, seq_len)`; None means 1 everywhere.
+            past_key_values_length: how many tokens came before.
+            count_all: whether padding is counted too, where vectors stand for ids.
+
+        Raises:
+            InputError: there are more positions than rows.
+        """
+        terms, length = self.terms, past_key_values_length + input_ids.shape[1]
+        if terms.max_length is not None and length > terms.max_length:
+            raise InputError("positions", length=length, limit=terms.max_length)
+        if terms.position_rule == "skip_padding" and not count_all:
+            real = input_ids.ne(terms.first_position - 1).long()
+            return (real.cumsum(1) + past_key_values_length) * real + terms.first_position - 1
+        if terms.position_rule == "skip_mask" and attention_mask is not None:
+            real = attention_mask.long()
+            counted = real.cumsum(1) * real - 1 + terms.first_position
+            return counted[:, past_key_values_length:]
+        start = terms.first_position + past_key_values_length
+        return torch.arange(start, start + input_ids.shape[1], device=input_ids.device)[None]
+
+    def as_added(self, part: str, rows: Tensor) -> Tensor:
+        """Rows of a table, `(n, width)`, as they enter the sum, `(n, embedding_size)`; each as a text of its own."""
+        if part == "token":
+            return self._token_vectors(rows[:, None], None, None)[:, 0]
+        return self._projected(part, rows)
+
+    def _token_rows(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> Tensor:
         if inputs_embeds is not None:
             return inputs_embeds.float()
         if input_ids is None or self.word_embeddings is None:
             raise InputError("no_ids")
         return self.word_embeddings(input_ids).float()  # type: ignore[no-any-return]  # nn.Module is untyped
+
+    def _token_vectors(self, rows: Tensor, input_ids: Tensor | None, attention_mask: Tensor | None) -> Tensor:
+        """The token part: the rows as this architecture scales and projects them."""
+        terms = self.terms
+        if terms.mask_token_id is not None and input_ids is not None:
+            rows = _token_dropout(rows, input_ids == terms.mask_token_id, attention_mask)
+        if terms.scale != 1:
+            rows = rows * terms.scale
+        if terms.trigram:
+            following, previous = F.pad(rows[:, 1:], (0, 0, 0, 1)), F.pad(rows[:, :-1], (0, 0, 1, 0))
+            rows = torch.cat([following, rows, previous], dim=-1)
+        return self._projected("token", rows)
+
+    def _projected(self, part: str, vectors: Tensor) -> Tensor:
+        if self.before is None or part not in self.terms.projected:
+            return vectors
+        return _linear(self.before, vectors)
+
+    def _normalized(self, summed: Tensor) -> Tensor | None:
+        norm = self.LayerNorm
+        if norm is None:
+            return None
+        weight, bias = norm.weight.float(), None if norm.bias is None else norm.bias.float()
+        if self.terms.norm == "affine":
+            return summed * weight + (0 if bias is None else bias)
+        return F.layer_norm(summed, norm.normalized_shape, weight, bias, norm.eps)
+
+
+def _linear(layer: nn.Linear, vectors: Tensor) -> Tensor:
+    return F.linear(vectors, layer.weight.float(), None if layer.bias is None else layer.bias.float())
+
+
+def _token_dropout(rows: Tensor, masked: Tensor, attention_mask: Tensor | None) -> Tensor:
+    """ESM's rows without those of its mask piece, the rest scaled as if 12 % were masked (`EsmEmbeddings`)."""
+    lengths = rows.shape[1] if attention_mask is None else attention_mask.sum(-1)
+    observed = masked.sum(-1).float() / lengths
+    rows = rows.masked_fill(masked[..., None], 0.0)
+    return rows * (1 - 0.15 * 0.8) / (1 - observed)[:, None, None]
 
 
 def default_device() -> torch.device:

@@ -63,9 +63,10 @@ def fit_projection(vectors: NDArray[np.floating], n_components: int = MAX_COMPON
 
     Fewer vectors than components leave components of zero, which project everything on 0: two points have
     one principal component and one point has none. Rows are sorted before the fit, so that their order
-    does not change the result.
+    does not change the result. Rows that are not numbers throughout are left out.
     """
     rows = np.asarray(vectors, np.float64)
+    rows = rows[np.isfinite(rows).all(axis=1)]
     n, size = rows.shape
     components, ratio = np.zeros((n_components, size)), np.zeros(n_components)
     rank = min(n - 1, size, n_components)

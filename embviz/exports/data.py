@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embviz.embedding.decomposition import PARTS, Floats
+from embviz.embedding.decomposition import ALL_PARTS, PARTS, Floats
 from embviz.i18n import text
 
 if TYPE_CHECKING:
     from embviz.analysis import Analysis
 
-ARRAYS = (*PARTS, "output")
+ARRAYS = (*ALL_PARTS, "output")
 """The arrays of a Decomposition by name."""
 
 
@@ -24,8 +24,9 @@ def explain_dict(analysis: Analysis, *, vectors: bool = False) -> dict[str, Any]
 
     Args:
         analysis: the changes of its Recipe are in.
-        vectors: adds `token`, `segment`, `position`, `summed`, `normalized` and `output`, lists of one list a
-            token; every number is the float32 itself, and null stands for a NaN, an infinity or an absent part.
+        vectors: adds `token`, `segment`, `position`, `constant`, `summed`, `normalized` and `output`, lists of
+            one list a token; every number is the float32 itself; null stands for a NaN, an infinity or a part
+            that is absent.
 
     Where `verified` is null, the last note says why.
     """
@@ -43,6 +44,8 @@ def explain_dict(analysis: Analysis, *, vectors: bool = False) -> dict[str, Any]
     }
     if vectors:
         arrays = {name: getattr(shown, name) for name in ARRAYS}
+        if shown.constant is None:  # few models have one, and most readers need not know of it
+            del arrays["constant"]
         answer |= {name: None if array is None else _plain(array) for name, array in arrays.items()}
     return answer
 
@@ -93,7 +96,7 @@ def to_npz(analysis: Analysis) -> bytes:
 
     It holds `tokens` (text), `input_ids`, `token_type_ids`, `position_ids`, `special_tokens_mask`, the parts that
     the model has and `output` (float32), the operands of the LayerNorm (`layer_norm_weight`, `_bias`, `_eps`,
-    `_mean`, `_std`), and `recipe`, the JSON that `Recipe.from_json` reads.
+    `_mean`, `_std`, `_centred`) where it has one, and `recipe`, the JSON that `Recipe.from_json` reads.
     """
     shown, step = analysis.after, analysis.after.layer_norm
     arrays: dict[str, Any] = {"recipe": np.array(analysis.recipe.to_json()), "tokens": np.array(shown.tokens)}
@@ -102,7 +105,8 @@ def to_npz(analysis: Analysis) -> bytes:
         for name in ("input_ids", "token_type_ids", "position_ids", "special_tokens_mask", *ARRAYS)
         if getattr(shown, name) is not None
     }
-    arrays |= {f"layer_norm_{name}": np.asarray(value) for name, value in vars(step).items()}
+    if step is not None:
+        arrays |= {f"layer_norm_{name}": np.asarray(value) for name, value in vars(step).items()}
     file = io.BytesIO()
     np.savez_compressed(file, allow_pickle=False, **arrays)
     return file.getvalue()
@@ -117,7 +121,7 @@ def to_csv(analysis: Analysis) -> bytes:
     """
     shown = analysis.after
     ids = (shown.input_ids.tolist(), shown.token_type_ids.tolist(), shown.position_ids.tolist())
-    digits = {part: _digits(array) for part in PARTS if (array := shown.part(part)) is not None}
+    digits = {part: _digits(array) for part in ALL_PARTS if (array := shown.part(part)) is not None}
     file = io.StringIO(newline="")
     writer = csv.writer(file)
     columns = ("token_index", "token", "input_id", "token_type_id", "position_id", "part")

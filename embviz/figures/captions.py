@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from embviz.embedding.metrics import cosine
+from embviz.embedding.decomposition import Decomposition
+from embviz.embedding.metrics import cosine, present_components, variance_shares
 from embviz.embedding.projection import axis_owner
 from embviz.figures.drawable import Drawable
 from embviz.i18n import DEFAULT_LANGUAGE, text
+
+MAX_OWNED = 128
+"""Of longer inputs nobody asks which token owns the first axis, and finding out is another large PCA."""
 
 
 def map_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
@@ -16,31 +21,51 @@ def map_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
     if drawn.sum() < 2 or not analysis.projection.defined:
         return text("caption.map_one", language, count=int(drawn.sum()))
     group = _repeated_word(analysis)
-    if group is None:
-        shares = {"token": 0.0, "segment": 0.0, "position": 0.0, **analysis.metrics.variance_shares}
-        return text("caption.map_shares", language, **shares)
+    if group is None or _distance(d.token, *group):
+        shares: dict[str, float] = {"segment": 0.0, "position": 0.0, **variance_shares(d, drawn)}
+        only = len(present_components(d)) == 1
+        return text("caption.map_words" if only else "caption.map_shares", language, **shares)
     a, b = group
-    values = {"piece": d.tokens[a], "first": a, "second": b, "distance": _distance(d.summed, a, b)}
+    more = d.input_ids[drawn].tolist().count(int(d.input_ids[a])) - 2
+    places = text("caption.places_more" if more else "caption.places", language, first=a, second=b, more=more)
+    values = {"piece": d.tokens[a], "places": places, "distance": _distance(d.summed, a, b)}
     moved = {name: _distance(rows, a, b) for name, rows in (("segment", d.segment), ("position", d.position))}
-    key = "caption.map_repeated" if moved["segment"] else "caption.map_repeated_same_segment"
+    if not any(moved.values()):
+        key = "caption.map_repeated_words"
+    elif moved["segment"]:
+        key = "caption.map_repeated"
+    else:
+        key = f"caption.map_repeated_{'no' if d.segment is None else 'same'}_segment"
     return text(key, language, **values, **moved)
 
 
 def left_out_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
-    """Why special tokens are left out, "" where they are not: how much of the first axis one would own."""
-    left_out = np.flatnonzero(~analysis.drawn)
-    if not left_out.size:
-        return ""
-    owner, share = axis_owner(analysis.after.summed)
-    if owner in left_out:
-        piece = analysis.after.tokens[owner]
-        return text("caption.left_out_owner", language, count=left_out.size, piece=piece, share=share)
-    return text("caption.left_out", language, count=left_out.size)
+    """Which tokens the map does not show and why; of special tokens how much of the first axis one would own."""
+    d = analysis.after
+    special, strange = d.finite & ~analysis.drawn, ~d.finite
+    sentences = []
+    if special.any():
+        sentences.append(_special_left_out(d, special, language))
+    if strange.any():
+        sentences.append(text("caption.left_out_strange", language, count=int(strange.sum())))
+    return " ".join(sentences)
+
+
+def _special_left_out(d: Decomposition, special: NDArray[np.bool_], language: str) -> str:
+    count, finite = int(special.sum()), np.flatnonzero(d.finite)
+    if len(finite) <= MAX_OWNED:
+        place, share = axis_owner(d.summed[finite])
+        if special[finite[place]]:
+            piece = d.tokens[finite[place]]
+            return text("caption.left_out_owner", language, count=count, piece=piece, share=share)
+    return text("caption.left_out", language, count=count)
 
 
 def normalized_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
     """What LayerNorm did: lengths before and after, or that there is nothing to compare."""
     d, drawn = analysis.after, analysis.drawn
+    if d.normalized is None:
+        return d.absent["normalized"]
     if drawn.sum() < 2 or not analysis.normalized_projection.defined:
         return text("caption.map_one", language, count=int(drawn.sum()))
     before, after = (analysis.metrics.norms[name][drawn] for name in ("summed", "normalized"))
@@ -57,30 +82,50 @@ def normalized_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> 
 def heatmap_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
     """Where the largest number of the sum is, and what the LayerNorm's gain does to it."""
     d = analysis.after
-    token, dimension = np.unravel_index(np.nanargmax(np.abs(d.summed)), d.summed.shape)
+    if not d.finite.any():
+        return text("caption.heatmap_none", language)
+    sizes = np.where(d.finite[:, None], np.abs(d.summed), -1)
+    token, dimension = np.unravel_index(sizes.argmax(), sizes.shape)
+    place = {
+        "value": float(d.summed[token, dimension]), "piece": d.tokens[token], "token": int(token),
+        "dimension": int(dimension),
+    }  # fmt: skip
+    if d.normalized is None or d.layer_norm is None:
+        return text("caption.heatmap_sum", language, **place)
     gain = d.layer_norm.weight
     return text(
-        "caption.heatmap", language, value=float(d.summed[token, dimension]), piece=d.tokens[token],
-        token=int(token), dimension=int(dimension), normalized=float(d.normalized[token, dimension]),
+        "caption.heatmap", language, **place, normalized=float(d.normalized[token, dimension]),
         gain=float(gain[dimension]), mean_gain=float(gain.mean()),
     )  # fmt: skip
 
 
 def strip_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
     """How long the vectors are that are added: their average lengths by part."""
-    norms = {name: float(values.mean()) for name, values in analysis.metrics.norms.items()}
-    return text("caption.strip", language, **{"segment": 0.0, "position": 0.0, **norms})
+    finite = analysis.after.finite
+    if not finite.any():
+        return text("caption.heatmap_none", language)
+    lengths = [
+        text(
+            "caption.strip_part",
+            language,
+            part=text(f"part.{name}", language),
+            length=float(values[finite].mean()),
+        )
+        for name, values in analysis.metrics.norms.items()
+    ]
+    return text("caption.strip", language, lengths=", ".join(lengths))
 
 
 def _repeated_word(analysis: Drawable) -> tuple[int, int] | None:
-    """The first two places of the longest piece that stands twice, if it has a letter."""
+    """Two places of the longest piece that stands twice, if it has a letter; in different segments if it can be."""
     groups = [group for group in analysis.metrics.repeated if analysis.drawn[list(group)].all()]
-    tokens = analysis.after.tokens
+    tokens, segments = analysis.after.tokens, analysis.after.token_type_ids
     wordy = [group for group in groups if any(char.isalnum() for char in tokens[group[0]])]
     if not wordy:
         return None
-    group = max(wordy, key=lambda places: len(tokens[places[0]]))
-    return group[0], group[1]
+    first, *others = max(wordy, key=lambda places: len(tokens[places[0]]))
+    across = [place for place in others if segments[place] != segments[first]]
+    return first, (across or others)[0]
 
 
 def _distance(rows: np.ndarray | None, a: int, b: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from embviz.embedding.decomposition import PARTS
+from embviz.embedding.decomposition import ALL_PARTS, COMPONENTS
 from embviz.figures.drawable import Drawable
 from embviz.figures.style import COLORSCALE, Spec, color_limit, escape_label
 from embviz.i18n import text
@@ -28,7 +28,7 @@ def heatmap_spec(analysis: Drawable, start: int = 0, stop: int | None = None) ->
     """
     d = analysis.after
     stop = len(d) if stop is None else min(stop, len(d))
-    present = [(name, array) for name in PARTS if (array := d.part(name)) is not None]
+    present = [(name, array) for name in ALL_PARTS if (array := d.part(name)) is not None]
     rows = stop - start
     panel = max(MIN_PANEL, (ROW_HEIGHT if rows <= MANY_ROWS else SMALL_ROW_HEIGHT) * rows)
     height = len(present) * (panel + PANEL_GAP)
@@ -57,12 +57,11 @@ def heatmap_spec(analysis: Drawable, start: int = 0, stop: int | None = None) ->
 
 def _layout(analysis: Drawable, height: int) -> dict[str, Any]:
     d = analysis.after
-    limit = color_limit([array for name in PARTS[:4] if (array := d.part(name)) is not None])
-    own = color_limit([d.normalized])
+    limit = color_limit([array for name in (*COMPONENTS, "summed") if (array := d.part(name)) is not None])
     last = d.summed.shape[1] - 1
     step = max(1, -(-(last + 1) // 16 // 8) * 8) if last >= 16 else 1
     ticks = [*range(0, last - step // 2, step), last]
-    return {
+    layout: dict[str, Any] = {
         "template": "none",
         "height": height,
         "margin": {"l": 84, "r": 12, "t": MARGINS[0], "b": MARGINS[1]},
@@ -71,9 +70,11 @@ def _layout(analysis: Drawable, height: int) -> dict[str, Any]:
             "anchor": "free", "position": 0,
         },
         "coloraxis": _color_axis(limit, text("figure.parts_scale"), 0.79, 0.6),
-        "coloraxis2": _color_axis(own, text("part.normalized"), 0.17, 0.085),
         "annotations": [],
     }  # fmt: skip
+    if d.normalized is not None:
+        layout["coloraxis2"] = _color_axis(color_limit([d.normalized]), text("part.normalized"), 0.17, 0.085)
+    return layout
 
 
 def _color_axis(limit: float, title: str, length: float, y: float) -> dict[str, Any]:

@@ -37,24 +37,26 @@ def pca_spec(analysis: Drawable) -> Spec:
     """Token, + segment and + position of each drawn token as points and arrows in one basis."""
     d = analysis.after
     plane = _Plane(analysis, analysis.projection)
-    middle = d.token if d.segment is None else d.token + d.segment
-    stages = [plane.coordinates(rows) for rows in (d.token, middle, d.summed)]
-    components = present_components(d)
-    traces = [
-        _arrows(role, stages[i], stages[i + 1])
-        for i, role in enumerate(("segment", "position"))
-        if role in components
-    ]
-    repeats = _repeats(d.input_ids[plane.drawn])
+    vectors, traces = d.token, []
+    for role, added in list(present_components(d).items())[1:]:
+        reached = vectors + added
+        traces.append(_arrows(role, plane.coordinates(vectors), plane.coordinates(reached)))
+        vectors = reached
+    repeats = _repeats(d.token[plane.drawn])
     traces.append({**plane.points("token", d.token), "text": repeats, "textposition": "bottom center"})
-    traces.append({**plane.points("summed", d.summed), **plane.labels(stages[2])})
+    traces.append({**plane.points("summed", d.summed), **plane.labels(plane.coordinates(d.summed))})
     return _figure([*traces, *_segment_legend(analysis, plane)], plane.titles)
 
 
 def normalized_spec(analysis: Drawable) -> Spec:
-    """The LayerNorm's results as points in their own basis: LayerNorm is not a sum and has no arrows."""
+    """The LayerNorm's results as points in their own basis: LayerNorm is not a sum and has no arrows.
+
+    Empty where the model has no LayerNorm here.
+    """
     rows = analysis.after.normalized
     plane = _Plane(analysis, analysis.normalized_projection)
+    if rows is None:
+        return _figure([], plane.titles)
     points = {**plane.points("normalized", rows), **plane.labels(plane.coordinates(rows))}
     return _figure([points, *_segment_legend(analysis, plane)], plane.titles)
 
@@ -91,8 +93,8 @@ class _Plane:
         drawn = [tokens[i] for i in self.drawn]
         texts, places = place_labels(points[:, :2], [escape_label(piece) for piece in drawn])
         named = [
-            f"{label} <sub>{i}</sub>" if label and drawn.count(piece) > 1 else label
-            for i, piece, label in zip(self.drawn, drawn, texts, strict=True)
+            _beside(f"{label} <sub>{i}</sub>" if label and drawn.count(piece) > 1 else label, place)
+            for i, piece, label, place in zip(self.drawn, drawn, texts, places, strict=True)
         ]
         return {"text": named, "textposition": places}
 
@@ -105,13 +107,20 @@ class _Plane:
         ]
 
 
-def _repeats(ids: NDArray[np.int64]) -> list[str]:
+def _repeats(vectors: NDArray[np.float32]) -> list[str]:
     """`×3` at the first of three equal token vectors, which lie on one point."""
-    values = ids.tolist()
+    values = [vector.tobytes() for vector in vectors]
     return [
-        f"×{values.count(token_id)}" if values.count(token_id) > 1 and values.index(token_id) == i else ""
-        for i, token_id in enumerate(values)
+        f"×{values.count(value)}" if values.count(value) > 1 and values.index(value) == i else ""
+        for i, value in enumerate(values)
     ]
+
+
+def _beside(label: str, place: str) -> str:
+    """A label that leaves room for the ring of a selected point, which would cover its first letter."""
+    if not label or "middle" not in place:
+        return label
+    return f"\u2002{label}" if place.endswith("right") else f"{label}\u2002"
 
 
 def _arrows(role: str, tails: Points, tips: Points) -> Trace:

@@ -19,10 +19,11 @@ COLORS: Mapping[str, str] = {
     "token": "#0072B2",
     "segment": "#E69F00",
     "position": "#009E73",
+    "constant": "#8C8C8C",
     "summed": "#D55E00",
     "normalized": "#CC79A7",
 }
-"""Okabe and Ito's colour-blind safe colours, one a component, used for nothing else."""
+"""Okabe and Ito's colour-blind safe colours and a grey, one a component, used for nothing else."""
 
 SEGMENT_COLORS = ("#56B4E9", "#8E6FC1")
 SEGMENT_SYMBOLS = ("", "-open")

@@ -1,25 +1,18 @@
-"""Tensors out of a safetensors file, whole or by rows, without reading the rest of it.
-
-Format: 8 bytes little-endian length of the header, a JSON header `{name: {dtype, shape, data_offsets}}`, the
-data; offsets count from the end of the header (https://huggingface.co/docs/safetensors).
-"""
+"""Tensors out of weight files, whole or by rows, without reading the rest of them."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import prod
-from typing import Any, Protocol
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from embviz.errors import ModelError
-from embviz.models.files import File
-
-MAX_HEADER = 25_000_000
-DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+from embviz.models.files import size_text
+from embviz.models.index import Index, TensorEntry, dtype_name
+from embviz.models.ranges import Piece, read_pieces
+from embviz.models.row_cache import RowCache
 
 
 class TensorSource(Protocol):
@@ -27,8 +20,14 @@ class TensorSource(Protocol):
 
     def __contains__(self, name: object) -> bool: ...
 
+    def names(self) -> Collection[str]:
+        """The names of all tensors, as the file has them."""
+
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a tensor, without reading it."""
+
+    def dtype(self, name: str) -> str:
+        """How the file stores a tensor, in torch's words ("float16"), without reading it."""
 
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""
@@ -36,68 +35,114 @@ class TensorSource(Protocol):
     def rows(self, name: str, ids: Sequence[int]) -> Tensor:
         """Rows of a table, float32, `(len(ids), width)`."""
 
+    def read(
+        self,
+        tensors: Iterable[str] = (),
+        rows: Mapping[str, Sequence[int]] | None = None,
+        *,
+        whole: bool = False,
+    ) -> dict[str, Tensor]:
+        """Whole tensors, and rows of tables, in one round of parallel reads; float32, by name.
 
-@dataclass(frozen=True)
-class TensorEntry:
-    """Where a tensor lies: its dtype, its shape, and the byte of the file where it starts."""
+        Args:
+            tensors: names of tensors to read as a whole.
+            rows: for each table the rows wanted, in order; each distinct one is read once.
+            whole: whether to read large tables as a whole too; without it they are refused, saying how large.
 
-    dtype: torch.dtype
-    shape: tuple[int, ...]
-    start: int
+        Raises:
+            ModelError: a tensor does not hold plain floating-point numbers, is too large to be read as a whole,
+                or cannot be read.
+            IndexError: an id is not a row of its table; nothing was read then.
+        """
 
 
 class Checkpoint:
-    """The tensors of a safetensors file, read by need.
+    """The tensors of weight files, read by need.
 
-    Raises:
-        ModelError: the file is not a safetensors file or is cut off.
+    Args:
+        index: what is in the files.
+        whole_limit: a tensor of more bytes is read as a whole only where that is asked for by `whole=True`;
+            None means no limit.
+        hard_limit: a tensor of more bytes is never read as a whole; None means no limit.
     """
 
-    def __init__(self, file: File) -> None:
-        self.file = file
-        self.entries: Mapping[str, TensorEntry] = _read_header(file)
+    def __init__(self, index: Index, whole_limit: int | None = None, hard_limit: int | None = None) -> None:
+        self._index, self._whole_limit, self._hard_limit = index, whole_limit, hard_limit
+        self._cache = RowCache()
 
     def __contains__(self, name: object) -> bool:
-        return name in self.entries
+        return name in self.names()
+
+    def names(self) -> Collection[str]:
+        """The names of all tensors, as the file has them."""
+        return self._index.names()
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a tensor, without reading it."""
-        return self.entries[name].shape
+        return self._entry(name).shape
+
+    def dtype(self, name: str) -> str:
+        """How the file stores a tensor, in torch's words ("float16"), without reading it."""
+        return self._entry(name).stored
 
     def tensor(self, name: str) -> Tensor:
-        """A whole tensor, float32.
-
-        Raises:
-            ModelError: it holds no floating-point numbers, or the file has become shorter.
-        """
-        entry = self.entries[name]
-        size = prod(entry.shape) * entry.dtype.itemsize
-        return self._read(entry, entry.start, size).reshape(entry.shape)
+        """A whole tensor, float32."""
+        return self.read([name])[name]
 
     def rows(self, name: str, ids: Sequence[int]) -> Tensor:
-        """Rows of a table, float32, `(len(ids), width)`; each distinct row is read once.
+        """Rows of a table, float32, `(len(ids), width)`."""
+        return self.read(rows={name: ids})[name]
+
+    def read(
+        self,
+        tensors: Iterable[str] = (),
+        rows: Mapping[str, Sequence[int]] | None = None,
+        *,
+        whole: bool = False,
+    ) -> dict[str, Tensor]:
+        """Whole tensors, and rows of tables, in one round of parallel reads; float32, by name.
 
         Raises:
-            IndexError: an id is not a row of the table.
-            ModelError: the file has become shorter.
+            ModelError: a tensor does not hold plain floating-point numbers, is too large to be read as a whole,
+                or cannot be read.
+            IndexError: an id is not a row of its table; nothing was read then.
         """
-        entry = self.entries[name]
-        count, width = entry.shape
-        row_bytes = width * entry.dtype.itemsize
-        distinct = sorted(set(ids))
-        if distinct and not 0 <= distinct[0] <= distinct[-1] < count:
-            raise IndexError(f"{name} has rows 0 to {count - 1}")
-        read = {i: self._read(entry, entry.start + i * row_bytes, row_bytes) for i in distinct}
-        return torch.stack([read[i] for i in ids]) if ids else torch.empty(0, width)
+        tensors, rows = list(tensors), rows or {}
+        entries = self._index.entries({*tensors, *rows})
+        dtypes = {name: _float_dtype(name, entry) for name, entry in entries.items()}
+        for name in tensors:
+            self._check_size(name, entries[name], whole=whole)
+        for name, ids in rows.items():
+            _check_rows(name, entries[name], ids)
+        known = {name: self._cache.get(name, ids) for name, ids in rows.items()}
+        missing = {name: sorted(set(ids) - known[name].keys()) for name, ids in rows.items()}
 
-    def _read(self, entry: TensorEntry, start: int, size: int) -> Tensor:
-        if entry.dtype not in DTYPES.values():
-            raise ModelError("checkpoint", field="model", reason="a tensor holds no floating-point numbers")
-        try:
-            data = bytearray(self.file.read(start, start + size))
-        except OSError as error:
-            raise ModelError("checkpoint", field="model", reason=error) from error
-        return torch.frombuffer(data, dtype=entry.dtype).float() if data else torch.empty(0)
+        pieces = [entries[name].piece() for name in tensors]
+        pieces += [entries[name].row(i) for name, ids in missing.items() for i in ids]
+        read = _read(pieces)
+
+        result: dict[str, Tensor] = {}
+        for name in tensors:
+            data = bytearray(read[entries[name].piece()])
+            result[name] = _numbers(data, dtypes[name]).reshape(entries[name].shape)
+        for name, ids in rows.items():
+            new = {i: bytes(read[entries[name].row(i)]) for i in missing[name]}
+            self._cache.put(name, new)
+            data = bytearray().join({**known[name], **new}[i] for i in ids)
+            result[name] = _numbers(data, dtypes[name]).reshape(len(ids), *entries[name].shape[1:])
+        return result
+
+    def _entry(self, name: str) -> TensorEntry:
+        return self._index.entries([name])[name]
+
+    def _check_size(self, name: str, entry: TensorEntry, *, whole: bool) -> None:
+        if self._hard_limit is not None and entry.nbytes > self._hard_limit:
+            limit = size_text(self._hard_limit)
+            raise ModelError(
+                "whole_too_large", field="model", name=name, size=size_text(entry.nbytes), limit=limit
+            )
+        if self._whole_limit is not None and entry.nbytes > self._whole_limit and not whole:
+            raise ModelError("whole_table", field="model", name=name, size=size_text(entry.nbytes))
 
 
 class MemoryTensors:
@@ -109,60 +154,65 @@ class MemoryTensors:
     def __contains__(self, name: object) -> bool:
         return name in self.tensors
 
+    def names(self) -> Collection[str]:
+        """The names of all tensors."""
+        return self.tensors.keys()
+
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of a tensor."""
         return tuple(self.tensors[name].shape)
 
+    def dtype(self, name: str) -> str:
+        """How a tensor is stored, in torch's words ("float32")."""
+        return dtype_name(self.tensors[name].dtype)
+
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""
-        return self.tensors[name].float()
+        tensor = self.tensors[name]
+        if not tensor.is_floating_point():
+            raise ModelError("quantised", field="model", name=name, dtype=self.dtype(name))
+        return tensor.float()
 
     def rows(self, name: str, ids: Sequence[int]) -> Tensor:
-        """Rows of a table, float32, `(len(ids), width)`.
+        """Rows of a table, float32, `(len(ids), width)`."""
+        count = len(self.tensors[name])
+        if not all(0 <= i < count for i in ids):
+            raise IndexError(f"{name} has rows 0 to {count - 1}")
+        return self.tensor(name)[list(ids)]
 
-        Raises:
-            IndexError: an id is not a row of the table.
-        """
-        if any(i < 0 for i in ids):
-            raise IndexError(f"{name} has no negative rows")
-        return self.tensors[name][list(ids)].float()
+    def read(
+        self,
+        tensors: Iterable[str] = (),
+        rows: Mapping[str, Sequence[int]] | None = None,
+        *,
+        whole: bool = False,  # noqa: ARG002 - nothing is read here, so nothing is too large
+    ) -> dict[str, Tensor]:
+        """Whole tensors, and rows of tables; float32, by name."""
+        result = {name: self.tensor(name) for name in tensors}
+        return result | {name: self.rows(name, ids) for name, ids in (rows or {}).items()}
 
 
-def _read_header(file: File) -> dict[str, TensorEntry]:
+def _float_dtype(name: str, entry: TensorEntry) -> torch.dtype:
+    if entry.dtype is None:
+        raise ModelError("quantised", field="model", name=name, dtype=entry.stored)
+    return entry.dtype
+
+
+def _check_rows(name: str, entry: TensorEntry, ids: Sequence[int]) -> None:
+    if len(entry.shape) != 2:
+        raise ModelError("not_a_table", field="model", name=name, shape=list(entry.shape))
+    count = entry.shape[0]
+    if not all(0 <= i < count for i in ids):
+        raise IndexError(f"{name} has rows 0 to {count - 1}")
+
+
+def _read(pieces: Sequence[Piece]) -> dict[Piece, memoryview]:
     try:
-        length = int.from_bytes(file.read(0, 8), "little")
-        if length > MAX_HEADER:
-            raise ValueError(f"header of {length} bytes")
-        header = json.loads(file.read(8, 8 + length))
-        header.pop("__metadata__", None)
-        entries = {name: _entry(fields, 8 + length, file.size) for name, fields in header.items()}
-        _check_coverage([fields["data_offsets"] for fields in header.values()], file.size - 8 - length)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelError("checkpoint", field="model", reason=error) from error
-    return entries
+        return read_pieces(pieces)
+    except OSError as error:
+        names = ", ".join(sorted({piece.file.name for piece in pieces}))
+        raise ModelError("checkpoint", field="model", file=names, reason=error) from error
 
 
-def _entry(fields: Mapping[str, Any], data_start: int, size: int) -> TensorEntry:
-    """One entry of the header, checked against the size of the file; other dtypes are kept as bytes."""
-    start, stop = fields["data_offsets"]
-    shape = tuple(fields["shape"])
-    numbers = (start, stop, *shape)
-    if not all(type(n) is int and n >= 0 for n in numbers) or not start <= stop <= size - data_start:
-        raise ValueError("a tensor lies outside the file")
-    dtype = DTYPES.get(fields["dtype"])
-    if dtype is None:
-        return TensorEntry(torch.uint8, (stop - start,), data_start + start)
-    if prod(shape) * dtype.itemsize != stop - start:
-        raise ValueError("a tensor's shape contradicts its length")
-    return TensorEntry(dtype, shape, data_start + start)
-
-
-def _check_coverage(offsets: list[list[int]], size: int) -> None:
-    """Tensors lie end to end and fill the file, as the format demands: no hole, no overlap, no rest."""
-    end = 0
-    for start, stop in sorted(offsets):
-        if start != end:
-            raise ValueError("tensors overlap or leave a hole")
-        end = stop
-    if end != size:
-        raise ValueError("the file is longer than its tensors")
+def _numbers(data: bytearray, dtype: torch.dtype) -> Tensor:
+    return torch.frombuffer(data, dtype=dtype).float() if data else torch.empty(0)

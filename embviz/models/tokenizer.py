@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import unicodedata
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from tokenizers import Encoding, Tokenizer
 
 from embviz.embedding.decomposition import EncodedText, Note, read_only_ids
+from embviz.models.tokenizer_vetting import panics_refused
 
 
 def repair_surrogates(text: str) -> str:
@@ -23,14 +23,14 @@ class TextTokenizer:
     """A model's own fast tokenizer, without the padding and truncation that its file may hold.
 
     Args:
-        tokenizer_json: the text of the tokenizer.json.
-        max_length: the most tokens that the model has positions for, special tokens included.
+        tokenizer: neither pads nor cuts; it is not changed.
+        max_length: the most tokens that the model has positions for, special tokens included; None means that
+            nothing limits them.
     """
 
-    def __init__(self, tokenizer_json: str, max_length: int) -> None:
-        self._spec: dict[str, Any] = json.loads(tokenizer_json)
+    def __init__(self, tokenizer: Tokenizer, max_length: int | None) -> None:
         self.max_length = max_length
-        self._tokenizer = self._build(truncation=None)
+        self._tokenizer = tokenizer
 
     def encode(self, text: str, text_pair: str | None = None) -> EncodedText:
         """A text or a pair as the model reads it, at most `max_length` tokens, the longest cut first.
@@ -42,11 +42,13 @@ class TextTokenizer:
         typed = (text, text_pair)
         text = repair_surrogates(text)
         text_pair = repair_surrogates(text_pair) if text_pair and text_pair.strip() else None
-        encoding = self._tokenizer.encode(text, text_pair)
+        with panics_refused():
+            encoding = self._tokenizer.encode(text, text_pair)
         truncated, full_length = (0, 0), len(encoding)
-        if full_length > self.max_length:
+        if self.max_length is not None and full_length > self.max_length:
             full = encoding
-            encoding = self._cutting.encode(text, text_pair)
+            with panics_refused():
+                encoding = self._cutting.encode(text, text_pair)
             truncated = (
                 _count(full, 0) - _count(encoding, 0),
                 _count(full, 1) - _count(encoding, 1),
@@ -67,15 +69,15 @@ class TextTokenizer:
         notes = (*self._text_notes(encoded, typed, full_length), *self._token_notes(encoded))
         return replace(encoded, notes=notes)
 
-    def _build(self, truncation: dict[str, object] | None) -> Tokenizer:
-        return Tokenizer.from_str(json.dumps({**self._spec, "padding": None, "truncation": truncation}))
-
     @cached_property
     def _cutting(self) -> Tokenizer:
         """A second tokenizer that cuts: switching truncation on and off in a shared one is not thread-safe."""
-        return self._build(
-            {"direction": "Right", "max_length": self.max_length, "strategy": "LongestFirst", "stride": 0}
-        )
+        tokenizer = Tokenizer.from_str(self._tokenizer.to_str())
+        if self.max_length is not None:
+            tokenizer.enable_truncation(
+                self.max_length, strategy="longest_first", direction="right", stride=0
+            )
+        return tokenizer
 
     @cached_property
     def _special_ids(self) -> frozenset[int]:
@@ -84,8 +86,11 @@ class TextTokenizer:
 
     @cached_property
     def _unknown(self) -> str | None:
-        unknown: str | None = self._spec["model"].get("unk_token")
-        return unknown
+        """The piece for what the vocabulary has no piece for; byte-level vocabularies have none."""
+        model = self._tokenizer.model
+        unk_id = getattr(model, "unk_id", None)  # Unigram has an id, the others a text
+        unknown: str | None = getattr(model, "unk_token", None)
+        return self._tokenizer.id_to_token(unk_id) if unk_id is not None else unknown
 
     def _typed_special(self, encoding: Encoding, texts: tuple[str, str]) -> tuple[bool, ...]:
         """Special tokens that stand in the text itself; `special_tokens_mask` has only the added ones.
@@ -158,7 +163,7 @@ class TextTokenizer:
         return re.compile(f"({'|'.join(map(re.escape, special)) or '(?!)'})")
 
     def _token_notes(self, encoded: EncodedText) -> list[Note]:
-        longest = self._spec["model"].get("max_input_chars_per_word")
+        longest: int | None = getattr(self._tokenizer.model, "max_input_chars_per_word", None)
         notes: list[Note] = []
         for index, token in enumerate(encoded.tokens):
             if encoded.typed_special[index]:

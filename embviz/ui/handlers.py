@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from secrets import token_hex
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl
 
@@ -32,6 +33,7 @@ class Shown:
         map: the projection; None keeps the last good view.
         messages: one sentence for each of "text", "text_pair", "model" and "page", or "".
         failed: whether the sentences say why what was asked for is not what is shown.
+        opening: JSON for the page's opening panel: which model has to be opened first, or how that ended.
     """
 
     recipe: Recipe
@@ -39,6 +41,7 @@ class Shown:
     map: str | None = None
     messages: dict[str, str] = field(default_factory=lambda: dict.fromkeys(FIELDS, ""))
     failed: bool = False
+    opening: str | None = None
 
 
 def show(text: str, text_pair: str | None, model: str, **choices: Any) -> Shown:
@@ -51,7 +54,7 @@ def show(text: str, text_pair: str | None, model: str, **choices: Any) -> Shown:
         choices: other fields of the Recipe.
     """
     values = {"text": text, "text_pair": text_pair, "model": model, **choices}
-    return _answer(lambda: _draw(Recipe.from_dict(values)))
+    return _answer(lambda: _draw_if_open(Recipe.from_dict(values)))
 
 
 def open_query(query: str) -> Shown:
@@ -61,10 +64,12 @@ def open_query(query: str) -> Shown:
         asked = parse_qs(query.removeprefix("?"), keep_blank_values=True, errors="surrogatepass")
         if "text" not in asked and "text_pair" not in asked:
             recipe = replace(recipe, text=EXAMPLE.text, text_pair=EXAMPLE.text_pair)
-        return _draw(recipe)
+        if _is_ready(recipe):
+            return draw(recipe)
+        return replace(draw(EXAMPLE), recipe=recipe, opening=_ask_to_open(recipe, meanwhile=True))
     except EmbvizError as error:
         rescued = _texts_of(query)
-        shown = _answer(lambda: _draw(rescued))
+        shown = _answer(lambda: draw(rescued))
         key = "page.bad_address" if rescued is EXAMPLE else "page.bad_choice"
         messages = {**dict.fromkeys(FIELDS, ""), "page": words(key, reason=error)}
         return shown if shown.failed else replace(shown, messages=messages, failed=True)
@@ -81,7 +86,7 @@ def _texts_of(query: str) -> Recipe:
 
 def window(query: str, start: int) -> Shown:
     """The views of another stretch of a long input, from token `start` on."""
-    return _answer(lambda: _draw(Recipe.from_query(query), start=_whole("start", start)))
+    return _answer(lambda: _draw_if_open(Recipe.from_query(query), start=_whole("start", start)))
 
 
 def map_only(query: str, **choices: Any) -> Shown:
@@ -120,7 +125,7 @@ def explain(
     Args:
         text: sentence A.
         text_pair: sentence B; blank means a single sentence.
-        model: "bundled" or "untrained:bert-base".
+        model: "bundled", "untrained:bert-base" or an id of the Hugging Face Hub.
         vectors: whether the arrays are wanted too.
 
     Returns:
@@ -155,17 +160,55 @@ def _answer(draw: Callable[[], Shown]) -> Shown:
 
 
 def _at_field(error: EmbvizError) -> dict[str, str]:
-    place = error.field if error.field in FIELDS else "page"
-    return {**dict.fromkeys(FIELDS, ""), place: str(error)}
+    return messages_of(error.field, str(error))
 
 
-def _draw(recipe: Recipe, start: int = 0) -> Shown:
+def messages_of(field: str | None, sentence: str) -> dict[str, str]:
+    """One sentence at its field, or at the page where it belongs to none; nothing at the others."""
+    return {**dict.fromkeys(FIELDS, ""), field if field in FIELDS else "page": sentence}
+
+
+def unopened(recipe: Recipe) -> str:
+    """What to call a model that is not open yet."""
+    return recipe.model if recipe.revision is None else f"{recipe.model}@{recipe.revision}"
+
+
+def _is_ready(recipe: Recipe) -> bool:
+    """Whether the answer needs no waiting: the model is open, or on this machine in any case."""
+    from embviz.models.loading import is_open
+    from embviz.models.sources import SOURCES
+
+    return recipe.model in SOURCES or is_open(recipe.model, recipe.revision)
+
+
+def _ask_to_open(recipe: Recipe, start: int = 0, *, meanwhile: bool = False) -> str:
+    """Tells the page which model it has to have opened first; see opening.py.
+
+    Args:
+        recipe: what is wanted.
+        start: the first token whose vectors are wanted.
+        meanwhile: whether another input is drawn for so long, which the page must not take for what is wanted.
+    """
+    asked = {"state": "ask", "id": token_hex(8), "ref": unopened(recipe), "query": recipe.to_query()}
+    return json.dumps({**asked, "start": start, "meanwhile": meanwhile})
+
+
+def _draw_if_open(recipe: Recipe, start: int = 0) -> Shown:
+    return draw(recipe, start) if _is_ready(recipe) else Shown(recipe, opening=_ask_to_open(recipe, start))
+
+
+def draw(recipe: Recipe, start: int = 0) -> Shown:
+    """The views of a Recipe; opens its model where it is not open.
+
+    Raises:
+        EmbvizError: something in the Recipe cannot be used.
+    """
     from embviz.analysis import analyze
     from embviz.ui.payload import map_json, parts_json
 
     analysis = analyze(recipe)
     messages = dict.fromkeys(FIELDS, "")
-    for name in ("text", "text_pair"):
+    for name in ("text", "text_pair"):  # what is said about the model stands in its card
         about = [note.sentence() for note in analysis.after.notes if note.about == name]
         messages[name] = " ".join(about[:MAX_NOTES])
     if recipe.what_if:
@@ -175,6 +218,8 @@ def _draw(recipe: Recipe, start: int = 0) -> Shown:
 
 
 def _draw_map(recipe: Recipe) -> Shown:
+    if not _is_ready(recipe):
+        return Shown(recipe, opening=_ask_to_open(recipe))
     from embviz.analysis import analyze
     from embviz.ui.payload import map_json
 

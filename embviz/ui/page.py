@@ -7,6 +7,7 @@ selecting a token or a dimension therefore needs no wire at all. A wire only ask
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -14,22 +15,11 @@ import gradio as gr
 from gradio.events import api as add_endpoint
 
 from embviz.i18n import text
-from embviz.ui import handlers
+from embviz.recipe import DEFAULT_MODEL
+from embviz.ui import handlers, opening
 from embviz.ui.plotview import create_mailbox, create_notice, create_view
+from embviz.ui.suggestions import EXAMPLES, choices
 from embviz.ui.tabs import create_heatmap_tab, create_map_tab, create_table_tab
-
-# The models of the page's menu: the texts' key and the reference that a Recipe holds.
-MODELS = (("model.bundled", "bundled"), ("model.untrained", "untrained:bert-base"))
-
-# The examples, by their key in the catalogue of texts; a sentence is data and is the same in every language.
-EXAMPLES = {
-    "example.same_word": ("The bank raised interest rates.", "We sat on the river bank."),
-    "example.dog": ("my dog is cute", "he likes playing"),
-    "example.order": ("The dog bites the man.", "The man bites the dog."),
-    "example.single": ("I like strawberries", ""),
-    "example.japanese": ("私は学習が好きです", ""),
-    "example.markup": ("<b>Is 2 < 3?</b> [SEP] 👩‍🚀 naïve $x^2$", "<img src=x onerror=alert(1)>"),
-}
 
 
 class Wire(TypedDict):
@@ -52,14 +42,23 @@ _WIRE: Wire = {
 }
 # The mark takes seconds the first time: it has a place of its own, so that no drawing waits behind it.
 _VERIFY: Wire = {**_WIRE, "concurrency_id": "verify", "concurrency_limit": 1}
+# An opening waits for a distant server most of its time; each has its own, whatever the browser asks meanwhile.
+_OPENING: Wire = {
+    **_WIRE,
+    "trigger_mode": "multiple",
+    "concurrency_id": "opening",
+    "concurrency_limit": 4,
+}
 
 # The choices above the map live in the browser; they travel with every Show, in the place of an unseen box.
 _ASK = "(text, pair, model) => [text, pair, model, window.embviz.ask()]"
 _ASK_SWAPPED = "(text, pair, model) => [pair, text, model, window.embviz.ask()]"
 # A Recipe too long for a request line stands after the #, which no browser sends (static/address.js).
 _ADDRESS = "() => [new URLSearchParams(location.hash.slice(1)).get('r') ?? location.search.slice(1)]"
+_IDLE = json.dumps({"state": "idle"})
 _SETTLED = "() => window.embviz.settled()"
 _FAILED = "() => window.embviz.failed()"
+_NOT_OPENED = "() => window.embviz.notOpened()"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +73,7 @@ class Form:
     options: gr.Textbox
     examples: gr.HTML
     card: gr.HTML
+    opening: gr.HTML
 
     @property
     def recipe(self) -> list[Any]:
@@ -99,7 +99,7 @@ def build_page() -> gr.Blocks:
                 create_table_tab()
             create_view("cell")
         create_view("footer")
-        outputs = [*mailboxes, *(notices[field] for field in handlers.FIELDS)]
+        outputs = [*mailboxes, form.opening, *(notices[field] for field in handlers.FIELDS)]
         _wire_form(page, form, outputs)
         _wire_views(form, strip, projection, outputs)
         add_endpoint(handlers.explain, api_name="explain", concurrency_id="compute", concurrency_limit=2)
@@ -123,18 +123,18 @@ def _create_form(notices: dict[str, gr.HTML]) -> Form:
                 swap = gr.Button(text("form.swap"), elem_id="embviz-swap", scale=1, min_width=80)
             examples = create_view("examples", events=("example",))
         with gr.Column(elem_classes="ev-card", elem_id="embviz-model-box"):
-            choices = [(text(key), ref) for key, ref in MODELS]
             model = gr.Dropdown(
-                choices,
-                value=MODELS[0][1],
+                choices(),
+                value=DEFAULT_MODEL,
                 label=text("form.model"),
-                filterable=False,
+                allow_custom_value=True,
                 elem_id="embviz-model",
             )
             notices["model"] = create_notice("model")
+            panel = create_view("opening", events=("open", "cancel"))
             card = create_view("modelcard", events=("verify",), elem_id="embviz-card")
         options = gr.Textbox(visible=False)
-    return Form(box, pair, model, show, swap, options, examples, card)
+    return Form(box, pair, model, show, swap, options, examples, card, panel)
 
 
 def _wire_form(page: gr.Blocks, form: Form, outputs: list[Any]) -> None:
@@ -161,6 +161,10 @@ def _wire_views(form: Form, strip: gr.HTML, projection: gr.HTML, outputs: list[A
     _tell_end(strip.window(_window, None, outputs, **_WIRE))
     _tell_end(projection.options(_options, None, outputs, **_WIRE))
     form.card.verify(_verify, None, form.card, **_VERIFY)
+    opened = form.opening.open(_open_model, None, outputs, **_OPENING)
+    opened.failure(None, None, None, js=_NOT_OPENED, api_visibility="private")
+    # Out of the queue: it must reach the opening that holds a place in it.
+    form.opening.cancel(_cancel, None, None, queue=False, show_progress="hidden", api_visibility="private")
 
 
 def _tell_end(event: Any) -> None:
@@ -176,12 +180,12 @@ def _open(query: str) -> list[Any]:
 
 def _show(text: str, text_pair: str, model: str, options: str) -> list[Any]:
     """The views of what the form says, drawn with the choices above the map."""
-    return _views(handlers.show(text, text_pair, model, **_map_choices(json.loads(options))))
+    return _views(handlers.show(text, text_pair, _named(model), **_map_choices(json.loads(options))))
 
 
 def _swap(text: str, text_pair: str, model: str, options: str) -> list[Any]:
     """The same with the two sentences exchanged, which the browser has done already."""
-    shown = handlers.show(text, text_pair, model, **_map_choices(json.loads(options)))
+    shown = handlers.show(text, text_pair, _named(model), **_map_choices(json.loads(options)))
     return [text, text_pair, gr.skip(), *_views(shown)]
 
 
@@ -189,14 +193,14 @@ def _example(event: gr.EventData) -> list[Any]:
     """The form and the views of one of the examples, for the model that is chosen."""
     sentences = EXAMPLES.get(event.key)
     if sentences is None:
-        return [gr.skip()] * (3 + 2 + len(handlers.FIELDS))
+        return [gr.skip()] * (3 + 3 + len(handlers.FIELDS))
     shown = handlers.show(*sentences, event.model, **_map_choices(event.options))
-    return [*sentences, gr.skip(), *_views(shown)]
+    return [*sentences, event.model, *_views(shown)]
 
 
 def _window(event: gr.EventData) -> list[Any]:
     """The views of another stretch of a long input."""
-    return _views(handlers.window(event.query, event.start))
+    return _views(handlers.window(event.query, event.start), settles=False)
 
 
 def _options(event: gr.EventData) -> list[Any]:
@@ -205,7 +209,22 @@ def _options(event: gr.EventData) -> list[Any]:
     if shown.map is None:
         return _views(shown)
     # The sentences under the form are about the input, which is the same as before.
-    return [gr.skip(), _sent(shown.map), *(gr.skip() for _ in handlers.FIELDS)]
+    return [gr.skip(), _sent(shown.map), gr.skip(), *(gr.skip() for _ in handlers.FIELDS)]
+
+
+def _open_model(event: gr.EventData) -> Iterator[list[Any]]:
+    """How far the opening of a model is, and then the views, or why there are none."""
+    skips = [gr.skip() for _ in handlers.FIELDS]
+    for step in opening.open_views(event.query, event.token, event.start, download=event.download is True):
+        if isinstance(step, str):
+            yield [gr.skip(), gr.skip(), _no_markup(step), *skips]
+        else:
+            yield _views(step)
+
+
+def _cancel(event: gr.EventData) -> None:
+    """Stops an opening."""
+    opening.cancel(event.token)
 
 
 def _verify(event: gr.EventData) -> str:
@@ -222,19 +241,23 @@ def _map_choices(options: dict[str, Any]) -> dict[str, Any]:
 def _form_and_views(shown: handlers.Shown) -> list[Any]:
     recipe = shown.recipe
     text, pair = handlers.sendable(recipe.text), handlers.sendable(recipe.text_pair or "")
-    return [text, pair, _listed(recipe.model), *_views(shown)]
+    return [text, pair, handlers.unopened(recipe), *_views(shown)]
 
 
-def _listed(model: str) -> Any:
-    """The model for the menu, which keeps its choice where it lists no such model."""
-    return model if model in {ref for _, ref in MODELS} else gr.skip()
+def _named(model: str | None) -> str:
+    """The model as it was typed; an empty box means the one that is always there."""
+    return (model or "").strip() or DEFAULT_MODEL
 
 
-def _views(shown: handlers.Shown) -> list[Any]:
-    """The values of the outputs: `parts`, `map` and one notice a field; what is None keeps the last good view."""
+def _views(shown: handlers.Shown, *, settles: bool = True) -> list[Any]:
+    """The values of the outputs: `parts`, `map`, `opening`, one notice a field; None keeps the last good view.
+
+    With `settles` these views are what was asked for last, so that no opening is waited for any more.
+    """
     kind = "error" if shown.failed else "notice"
     notices = [json.dumps({"kind": kind, "text": shown.messages.get(field, "")}) for field in handlers.FIELDS]
-    return [_sent(shown.parts), _sent(shown.map), *map(_no_markup, notices)]
+    panel = shown.opening or (_IDLE if settles and shown.parts else None)
+    return [_sent(shown.parts), _sent(shown.map), _sent(panel), *map(_no_markup, notices)]
 
 
 def _sent(value: str | None) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embviz.analysis import Analysis, stages
-from embviz.embedding.decomposition import PARTS, Decomposition
+from embviz.embedding.decomposition import ALL_PARTS, COMPONENTS, Decomposition
 from embviz.figures.captions import (
     heatmap_caption,
     left_out_caption,
@@ -46,20 +46,25 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
             "query": analysis.recipe.to_query(),
             "recipe": analysis.recipe.to_dict(),
             "model": analysis.model.as_dict(),
+            "notes": [note.sentence() for note in d.notes if note.about == "model" and note.token is None],
             "total": len(d),
             "start": start,
             "stop": stop,
             "tokens": _tokens(d),
             "width": d.summed.shape[1],
-            "parts": {name: _part(d, name, start, stop) for name in PARTS},
-            "mean": _base64(step.mean[start:stop]),
-            "std": _base64(step.std[start:stop]),
-            "eps": step.eps,
-            "weight": _base64(step.weight),
-            "bias": _base64(step.bias),
+            "parts": {
+                name: _part(d, name, start, stop)
+                for name in ALL_PARTS
+                if name in d.absent or d.part(name) is not None
+            },
+            "mean": None if step is None else _base64(step.mean[start:stop]),
+            "std": None if step is None else _base64(step.std[start:stop]),
+            "eps": None if step is None else step.eps,
+            "weight": None if step is None else _base64(step.weight),
+            "bias": None if step is None or "bias" not in d.tensors else _base64(step.bias),
             "scale": _scales(d),
             "tensors": dict(d.tensors),
-            "order": {"variance": np.argsort(-d.summed.var(axis=0), kind="stable").tolist()},
+            "order": {"variance": _by_variance(d)},
             "sentences": {"strip": strip_caption(analysis), "heatmap": heatmap_caption(analysis)},
             "heatmap": _heatmap(analysis, start, stop),
         }
@@ -70,11 +75,15 @@ def map_json(analysis: Analysis) -> str:
     """The projection as the page gets it, `map` of docs/payload.md."""
     d = analysis.after
     token, middle, summed = stages(d)
+    path = {"token": token, "segment": middle, "summed": summed}
+    if d.constant is not None:
+        path = {"token": token, "segment": middle, "position": summed - d.constant, "summed": summed}
+    normalized = {} if d.normalized is None else {"normalized": d.normalized}
     coordinates: dict[str, dict[str, str]] = {"parts": {}, "normalized": {}}
     axes = {}
     for name, projection, rows in (
-        ("parts", analysis.projection, {"token": token, "segment": middle, "summed": summed}),
-        ("normalized", analysis.normalized_projection, {"normalized": d.normalized}),
+        ("parts", analysis.projection, path),
+        ("normalized", analysis.normalized_projection, normalized),
     ):
         shown = shown_components(analysis, projection)
         axes[name] = axis_titles(projection, shown)
@@ -93,8 +102,18 @@ def map_json(analysis: Analysis) -> str:
     )
 
 
+def _by_variance(d: Decomposition) -> list[int]:
+    rows = d.summed[d.finite]
+    variance = rows.var(axis=0) if len(rows) else np.zeros(d.summed.shape[1])
+    order: list[int] = np.argsort(-variance, kind="stable").tolist()
+    return order
+
+
 def _tokens(d: Decomposition) -> list[dict[str, Any]]:
-    notes = {note.token: note.sentence() for note in d.notes if note.token is not None}
+    notes: dict[int, str] = {}
+    for note in d.notes:
+        if note.token is not None:
+            notes[note.token] = f"{notes.get(note.token, '')} {note.sentence()}".strip()
     tokens = []
     for i, piece in enumerate(d.tokens):
         sentence = d.encoded.sentences[i]
@@ -124,16 +143,18 @@ def _part(d: Decomposition, name: str, start: int, stop: int) -> dict[str, Any]:
 
 def _scales(d: Decomposition) -> dict[str, dict[str, float]]:
     """The colour range of the parts and the sum, and the LayerNorm's own, over the whole input."""
-    arrays = [array for name in PARTS[:4] if (array := d.part(name)) is not None]
-    return {"parts": _scale(arrays), "normalized": _scale([d.normalized])}
+    arrays = [array for name in (*COMPONENTS, "summed") if (array := d.part(name)) is not None]
+    return {"parts": _scale(arrays), "normalized": _scale([] if d.normalized is None else [d.normalized])}
 
 
 def _scale(arrays: list[NDArray[np.float32]]) -> dict[str, float]:
+    """Of all numbers; what is not a number has no colour."""
     limit = color_limit(list(arrays))
+    numbers = [array[np.isfinite(array)] for array in arrays]
     return {
         "limit": limit,
-        "min": float(min(array.min() for array in arrays)),
-        "max": float(max(array.max() for array in arrays)),
+        "min": float(min((array.min() for array in numbers if array.size), default=0.0)),
+        "max": float(max((array.max() for array in numbers if array.size), default=0.0)),
     }
 
 

@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from embviz.i18n import DEFAULT_LANGUAGE, catalogue
+from embviz.models.limits import is_public
 from embviz.ui.static_files import STATIC_PATH, CompressedFiles, module_names, version
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def page_head() -> str:
     """The lines of `<head>`: the style sheet, the modules, and the texts as one JSON object."""
     base = f"{STATIC_PATH}/{version()}"
     texts = {key: value for key, value in catalogue(DEFAULT_LANGUAGE).items() if not key.startswith("error.")}
-    boot = {"base": base, "texts": texts}
+    boot = {"base": base, "texts": texts, "public": is_public()}
     data = json.dumps(boot, ensure_ascii=False).replace("<", "\\u003c")
     # All modules at once: a browser would else find out about each only after it has read the one before.
     preloads = "".join(f'<link rel="modulepreload" href="{base}/{name}">\n' for name in module_names())

@@ -132,6 +132,8 @@ def test_without_all_components_only_the_bias_is_left(rows: IdRows) -> None:
     d = decompose(rows, {"token": 0.0, "segment": 0.0, "position": 0.0})
 
     np.testing.assert_array_equal(d.summed, np.zeros_like(d.summed))
+    assert d.layer_norm is not None
+    assert d.normalized is not None
     np.testing.assert_array_equal(d.normalized, np.broadcast_to(d.layer_norm.bias, d.normalized.shape))
     assert np.isfinite(d.layer_norm.std).all()
 
@@ -151,6 +153,7 @@ def test_a_scaled_component_is_multiplied_before_the_sum(rows: IdRows, factor: f
         summed, (384,), state["LayerNorm.weight"], state["LayerNorm.bias"], 1e-12
     )
 
+    assert scaled.normalized is not None
     np.testing.assert_array_equal(scaled.summed, summed.numpy())
     np.testing.assert_allclose(scaled.normalized, expected.numpy(), atol=1e-6)
 
@@ -232,6 +235,8 @@ def test_only_components_can_be_scaled(component: Any) -> None:
 def mean_distances(texts: tuple[str, str | None], *what_if: Intervention) -> tuple[float, float]:
     """Mean cosine distance over the tokens that the changes make, at the sum and after LayerNorm."""
     before, after = with_and_without(texts, *what_if)
+    assert before.normalized is not None
+    assert after.normalized is not None
     return (
         1 - float(cosine(before.summed, after.summed).mean()),
         1 - float(cosine(before.normalized, after.normalized).mean()),
@@ -269,6 +274,8 @@ def test_fact_swapping_the_segments_of_the_clock() -> None:
         0.9835, 0.9824,
     ]  # fmt: skip
 
+    assert before.normalized is not None
+    assert after.normalized is not None
     direction = np.where(before.token_type_ids == 0, 1, -1)[:, None]
     np.testing.assert_allclose(after.summed - before.summed, direction * (rows[1] - rows[0]), atol=1e-6)
     np.testing.assert_allclose(np.linalg.norm(after.summed - before.summed, axis=1), 0.162, atol=2e-4)
@@ -280,6 +287,8 @@ def test_fact_shifting_the_clock() -> None:
     """Case EV166: one step changes the normalized values by up to 2.35; the last shift that fits is 497."""
     before, after = with_and_without(CLOCK, embviz.ShiftPositions(1))
 
+    assert before.normalized is not None
+    assert after.normalized is not None
     assert np.abs(after.normalized - before.normalized).max() == pytest.approx(2.3525, abs=1e-3)
     assert with_and_without(CLOCK, embviz.ShiftPositions(497))[1].position_ids.tolist() == list(
         range(497, 512)
@@ -302,5 +311,7 @@ def test_fact_dropping_one_component(component: Any, expected: list[float]) -> N
     """Case EV168: cosines of the LayerNorm's rows with the full result."""
     before, after = with_and_without(CAPITAL, embviz.Scale(component, 0))
 
+    assert before.normalized is not None
+    assert after.normalized is not None
     np.testing.assert_allclose(cosine(before.normalized, after.normalized), expected, atol=2e-4)
     assert not np.array(getattr(after, component)).any()

@@ -10,9 +10,8 @@ import torch
 from hypothesis import given
 
 import embviz
-from embviz.embedding.decomposition import Decomposition
+from embviz.embedding.decomposition import Decomposition, Part
 from embviz.embedding.metrics import (
-    COMPONENTS,
     cosine,
     energy_shares,
     layer_norm_attribution,
@@ -23,6 +22,7 @@ from tests.reference import official
 from tests.reference.examples import examples
 from tests.reference.random_ids import IdRows, decompose, id_rows
 
+COMPONENTS: tuple[Part, ...] = ("token", "segment", "position")
 BANK = ("The bank raised interest rates.", "We sat on the river bank.")
 FIRST_BANK, SECOND_BANK = 2, 13
 
@@ -66,6 +66,8 @@ def test_operands_give_the_normalized_value(rows: IdRows) -> None:
     """`(summed - mean) / std * weight + bias`, computed from what the cell panel shows, in float32 too."""
     d = decompose(rows)
     step = d.layer_norm
+    assert step is not None
+    assert d.normalized is not None
 
     result = (d.summed - step.mean[:, None]) / step.std[:, None] * step.weight + step.bias
 
@@ -82,8 +84,9 @@ def test_attribution_adds_up_to_the_normalized_value(rows: IdRows) -> None:
 
     parts = layer_norm_attribution(d)
 
+    assert d.normalized is not None
     assert list(parts) == [*COMPONENTS, "bias"]
-    np.testing.assert_allclose(sum(parts.values()), d.normalized, atol=1e-5, rtol=0)
+    np.testing.assert_allclose(np.sum(list(parts.values()), axis=0), d.normalized, atol=1e-5, rtol=0)
     for name, array in parts.items():
         assert array.shape == d.summed.shape, name
 
@@ -91,6 +94,7 @@ def test_attribution_adds_up_to_the_normalized_value(rows: IdRows) -> None:
 def test_attribution_is_the_centred_part_over_the_deviation_of_the_sum() -> None:
     """Each part alone, by torch: γ ⊙ (x − mean(x)) / σ with the σ of the sum; LayerNorms of parts differ."""
     d = embviz.load_model().decompose(*BANK)
+    assert d.layer_norm is not None
     summed = torch.from_numpy(np.array(d.summed, np.float64))
     weight = torch.from_numpy(np.array(d.layer_norm.weight, np.float64))
     deviation = (summed.var(dim=1, correction=0) + 1e-12).sqrt()[:, None]

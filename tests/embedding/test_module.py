@@ -234,6 +234,7 @@ def test_dropout_is_the_official_one_for_the_same_seed(probability: float) -> No
     expected = theirs(input_ids)
 
     assert (parts.output - expected).abs().max() <= TOLERANCE
+    assert parts.normalized is not None
     zero = parts.output == 0
     # 102,400 entries: the share is within six standard deviations of p.
     deviation = (probability * (1 - probability) / zero.numel()) ** 0.5
@@ -256,7 +257,9 @@ def test_parts_are_what_the_formula_says(device: str) -> None:
     tables = {"token": "word", "segment": "token_type", "position": "position"}
     for (part, table), rows in zip(tables.items(), ids, strict=True):
         assert torch.equal(getattr(parts, part), state[f"{table}_embeddings.weight"][rows]), part
+    assert parts.segment is not None
     assert parts.position is not None
+    assert parts.normalized is not None
     assert torch.equal(parts.summed, (parts.token + parts.segment) + parts.position)
     wide = parts.summed.double()
     centred = wide - wide.mean(-1, keepdim=True)

@@ -76,6 +76,7 @@ def test_the_order_of_real_tokens_changes_nothing() -> None:
     d = embviz.load_model().decompose("The capital of France is Paris.")
 
     for part in (d.token, d.summed, d.normalized):
+        assert part is not None
         forwards = fit_projection(part).transform(part)
         backwards = fit_projection(part[::-1]).transform(part[::-1])
         np.testing.assert_allclose(backwards[::-1], forwards, atol=1e-6)

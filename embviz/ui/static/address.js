@@ -1,9 +1,12 @@
 // The page's address: the Recipe in the query, the selected token and dimension after the #. A Recipe that is too
 // long for a server's request line stands after the # as well, as `r`; page.py reads it there.
 
-import { current, query, selectFirst, subscribe } from "./store.js";
+import { current, query as shownQuery, selectFirst, subscribe } from "./store.js";
 
 const LONGEST_QUERY = 6000; // characters: servers and proxies refuse a request line of more than some 8 KB
+
+/** What the address names: the input on the page, or the one that is still being opened. */
+const query = () => current().awaited ?? shownQuery();
 
 /** Takes the selection from the address, and keeps the address up to date from then on. */
 export function followAddress() {
@@ -11,7 +14,7 @@ export function followAddress() {
   const whole = (name) => (/^\d{1,6}$/.test(found.get(name) ?? "") ? Number(found.get(name)) : undefined);
   selectFirst(whole("t"), whole("d"));
   let timer = 0;
-  subscribe(["parts", "map", "selection"], () => {
+  subscribe(["parts", "map", "selection", "stale"], () => {
     clearTimeout(timer);
     timer = setTimeout(write, 150); // browsers refuse an address that changes too often
   });

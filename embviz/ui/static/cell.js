@@ -157,7 +157,7 @@ function sourceOf(name, { parts, token, dim }) {
 function arithmetic(state) {
   const { parts, token, dim } = state;
   const result = valueAt("normalized", state);
-  if (result === null || !parts.weight) return [line(text("cell.no_norm"), null)];
+  if (result === null || !parts.weight) return [line(parts.rows.normalized.absent ?? text("cell.no_norm"), null), ...projected(parts)];
   const [mean, std] = [parts.mean[token - parts.start], parts.std[token - parts.start]];
   // One rounding to float32 a step, as the model itself rounds.
   const scaled = Math.fround(Math.fround(valueAt("summed", state) - mean) / std);
@@ -174,7 +174,14 @@ function arithmetic(state) {
       entry(parts.tensors?.bias),
     ),
     line(text("part.normalized"), result, signed, "", "ev-total"),
+    ...projected(parts),
   ];
+}
+
+/** What happens after the sum where the encoder is of another width. */
+function projected({ model, tensors }) {
+  if (!tensors?.after_weight) return [];
+  return [line(text("cell.projected", { size: model.hidden_size }), null, null, tensors.after_weight)];
 }
 
 function line(name, number, format, source = "", kind = null) {

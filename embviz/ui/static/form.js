@@ -1,6 +1,7 @@
 // What stands beside the form's own fields: notices, examples, and the card of the model with its verified mark.
 
 import { make } from "./dom.js";
+import { modelOnPage } from "./opening.js";
 import { options } from "./projection.js";
 import { current, subscribe } from "./store.js";
 import { text } from "./words.js";
@@ -37,8 +38,7 @@ export function mountExamples(element, gradio) {
   const root = element.querySelector(".ev-examples");
   const pick = (key) => {
     window.embviz.busy();
-    const model = current().parts?.recipe?.model ?? "bundled";
-    gradio.trigger("example", { key: `example.${key}`, model, options });
+    gradio.trigger("example", { key: `example.${key}`, model: modelOnPage(), options });
   };
   const buttons = EXAMPLES.map((key) =>
     make("button", { type: "button", onclick: () => pick(key) }, text(`example.${key}`)),
@@ -50,8 +50,9 @@ export function mountExamples(element, gradio) {
 
 /** What the model is, and how far our numbers are from the official module's; the mark follows the drawing. */
 export function mountCard(element, gradio) {
-  const [facts, mark] = [make("p"), make("p", { class: "ev-mark", role: "status" })];
-  element.querySelector(".ev-modelcard").append(facts, mark);
+  const [facts, origin, notes] = [make("p"), make("p", { class: "ev-origin" }), make("ul", { class: "ev-notes" })];
+  const mark = make("p", { class: "ev-mark", role: "status" });
+  element.querySelector(".ev-modelcard").append(facts, origin, mark, notes);
   let last = null;
   const showMark = () => {
     last = gradio.props.value ? JSON.parse(gradio.props.value) : null;
@@ -60,6 +61,9 @@ export function mountCard(element, gradio) {
   gradio.watch("value", showMark);
   subscribe(["parts"], ({ parts }) => {
     facts.textContent = factsOf(parts.model ?? {});
+    origin.textContent = parts.model?.origin ?? "";
+    notes.replaceChildren(...(parts.notes ?? []).map((sentence) => make("li", {}, sentence)));
+    notes.hidden = !parts.notes?.length;
     if (last?.query === parts.query) return fillMark(mark, last);
     mark.className = "ev-mark";
     mark.textContent = text("mark.checking");
@@ -70,14 +74,17 @@ export function mountCard(element, gradio) {
 
 function factsOf(model) {
   const number = (value) => value.toLocaleString("en");
+  const narrow = model.embedding_size !== model.hidden_size;
+  const limited = model.max_length && model.max_length !== model.max_position_embeddings;
   const known = [
-    ["embedding_size", "model.dims"],
+    ["embedding_size", narrow ? "model.projected" : "model.dims"],
     ["vocab_size", "model.pieces"],
     ["max_position_embeddings", "model.positions"],
-    ["type_vocab_size", "model.segments"],
+    [limited ? "max_length" : "", "model.max_length"],
+    ["type_vocab_size", model.type_vocab_size === 1 ? "model.one_segment" : "model.segments"],
   ];
-  const facts = known.filter(([name]) => model[name]).map(([name, key]) => text(key, { count: number(model[name]) }));
-  return [model.model_type?.toUpperCase(), ...facts].filter(Boolean).join(" · ");
+  const facts = known.filter(([name]) => model[name]).map(([name, key]) => text(key, { count: number(model[name]), size: number(model.hidden_size) }));
+  return [model.architecture, ...facts].filter(Boolean).join(" · ");
 }
 
 function fillMark(mark, { state, text: sentence, note }) {

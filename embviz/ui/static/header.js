@@ -3,6 +3,7 @@
 import { isDark } from "./colours.js";
 import { link } from "./address.js";
 import { make } from "./dom.js";
+import { PARTS, subscribe } from "./store.js";
 import { text } from "./words.js";
 
 const STORED = "embviz-theme";
@@ -11,6 +12,8 @@ const STORED = "embviz-theme";
 export function mountHeader(element) {
   const root = element.querySelector(".ev-header");
   const said = make("span", { class: "ev-unseen", role: "status" });
+  const tagline = make("p", {}, text("page.tagline"));
+  subscribe(["parts"], ({ parts }) => (tagline.textContent = taglineOf(parts)));
   const theme = make(
     "button",
     {
@@ -25,10 +28,18 @@ export function mountHeader(element) {
   const copy = make("button", { type: "button", onclick: () => copyLink(copy, said) }, text("header.copy"));
   root.append(
     make("h1", {}, "embviz"),
-    make("p", {}, text("page.tagline")),
+    tagline,
     make("div", { class: "ev-actions" }, theme, copy, said),
   );
   keepTheme();
+}
+
+/** How the model on the page builds its input: the parts that it has, in one line. */
+function taglineOf({ model, rows }) {
+  const present = PARTS.filter((name) => name !== "summed" && rows[name].absent === undefined);
+  const sum = present.filter((name) => name !== "normalized").map((name) => text(`part.${name}`));
+  const formula = sum.join(" + ") + (present.includes("normalized") ? ` → ${text("part.normalized")}` : "");
+  return text("page.tagline_of", { name: model.architecture, formula });
 }
 
 /** Draws the foot of the page into `element`. */

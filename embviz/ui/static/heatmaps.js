@@ -1,5 +1,6 @@
 // Heatmaps: token × dimension for every part. Python lays them out; the numbers come from the store.
 
+import { createAbsences } from "./absences.js";
 import { plotlyScale, variable } from "./colours.js";
 import { make, menu, tick } from "./dom.js";
 import { createFigure, isNarrow, onPoint } from "./figure.js";
@@ -33,7 +34,7 @@ export function mountHeatmaps(element) {
   );
   const overlay = createOverlay(figure);
   const toolbar = createToolbar(view, figure.draw);
-  root.append(make("h2", { class: "ev-unseen" }, text("tab.heatmaps")), toolbar.element, host, say);
+  root.append(make("h2", { class: "ev-unseen" }, text("tab.heatmaps")), toolbar.element, createAbsences(), host, say);
   subscribe(["parts", "colours"], (state) => {
     toolbar.show(state);
     say.textContent = state.parts.sentences?.heatmap ?? "";

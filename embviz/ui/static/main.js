@@ -7,6 +7,7 @@ import { loadPlotly, preloadPlotly } from "./figure.js";
 import { mountCard, mountExamples, mountNotice, tellFailure } from "./form.js";
 import { mountFooter, mountHeader } from "./header.js";
 import { mountHeatmaps } from "./heatmaps.js";
+import { mountOpening, notOpened } from "./opening.js";
 import { mountProjection, options } from "./projection.js";
 import { receiveMap, receiveParts, subscribe } from "./store.js";
 import { mountStrip } from "./strip.js";
@@ -27,6 +28,7 @@ const views = {
   map: mailbox(receiveMap),
   examples: mountExamples,
   modelcard: mountCard,
+  opening: mountOpening,
   strip: mountStrip,
   projection: mountProjection,
   heatmaps: mountHeatmaps,
@@ -51,6 +53,11 @@ window.embviz = {
   settled: () => document.body.classList.remove("ev-busy"),
   /** The server could not answer: not a user's mistake, for which there is a sentence at its field. */
   failed: () => tellFailure(true),
+  /** The same of a model's opening. */
+  notOpened() {
+    notOpened();
+    tellFailure(true);
+  },
 };
 
 /** The arrow keys move along a row of tabs, as they do in other programs. */

@@ -10,6 +10,7 @@ import { text } from "./words.js";
 const FITS = ["input", "parts", "positions", "vocabulary"];
 const COLOURINGS = ["component", "segment", "position"];
 const PAIRS = ["1,2", "1,3", "2,3", "3,4"];
+const ADDED = ["segment", "position", "constant"]; // what leads from one point of a path to the next
 const HEIGHT = 500;
 const SMALL_HEIGHT = 400;
 
@@ -45,16 +46,17 @@ export function mountProjection(element, gradio) {
     },
   );
   const overlay = createOverlay(figure);
-  subscribe(["map"], (state) => {
+  subscribe(["map", "parts"], (state) => {
     if (!state.map) return;
     root.classList.remove("ev-waiting");
     Object.assign(options, chosen(state.map.query));
     toolbar.show();
     const spec = state.map[shown.what];
-    host.hidden = !spec;
-    empty.hidden = Boolean(spec);
-    empty.textContent = spec ? "" : (state.map.message ?? "");
-    say.textContent = spec ? [state.map.sentences?.[shown.what], state.map.left_out].filter(Boolean).join(" ") : "";
+    const bare = shown.what === "normalized" && state.parts?.rows.normalized.absent;
+    host.hidden = !spec || Boolean(bare);
+    empty.hidden = !host.hidden;
+    empty.textContent = bare || (spec ? "" : (state.map.message ?? ""));
+    say.textContent = spec && !bare ? [state.map.sentences?.[shown.what], state.map.left_out].filter(Boolean).join(" ") : "";
   });
   subscribe(["map", "colours", "parts"], () => figure.draw());
   subscribe(["selection", "hover"], () => markTokens(figure, overlay, shown));
@@ -201,11 +203,8 @@ function flatMarks(plot, what) {
     ]);
     const place = stages.at(-1);
     if (!within(scale, place)) continue;
-    if (stages.length === 3)
-      marks.push(
-        line(stages[0], stages[1], variable("segment"), 3),
-        line(stages[1], stages[2], variable("position"), 3),
-      );
+    for (let at = 1; at < stages.length; at++)
+      marks.push(line(stages[at - 1], stages[at], variable(ADDED[at - 1]), 3));
     marks.push(ring(place, 9.5, one === token ? ink : mute, one === token ? 2.4 : 1.8));
     if (!end.text?.[at])
       marks.push(label([place[0], place[1] - 15], `${current().parts.tokens[one].piece} ${one}`, ink, panel));

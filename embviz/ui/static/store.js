@@ -1,7 +1,10 @@
 // One store for the page: the numbers that the server sent last, and what is selected. Views subscribe to topics
 // and are told once per frame, however often something changed in between; selecting asks the server nothing.
 
-export const PARTS = ["token", "segment", "position", "summed", "normalized"];
+const ALL_PARTS = ["token", "segment", "position", "constant", "summed", "normalized"];
+
+/** The parts of the model on the page; few models add a constant. Those that it lacks have their places too. */
+export let PARTS = ALL_PARTS.filter((name) => name !== "constant");
 
 const state = {
   parts: null, // the decomposition, decoded (docs/payload.md)
@@ -11,6 +14,8 @@ const state = {
   hovered: null, // token under the pointer, or null
   range: "quantile", // "quantile" (99.5 % of the values) or "full"
   locked: null, // {parts, normalized}: limits kept for the next inputs, or null
+  stale: null, // {key, ref}: why something else is shown than what was asked for, or null
+  awaited: null, // the query that the page's address keeps while something else is shown in its place
   wanted: undefined, // token to select as soon as its window is here
 };
 
@@ -21,6 +26,7 @@ const listeners = {
   hover: new Set(),
   colours: new Set(),
   window: new Set(),
+  stale: new Set(),
 };
 const pending = new Set();
 let frame = 0;
@@ -60,6 +66,7 @@ export const query = () => state.map?.query ?? state.parts?.query ?? "";
 /** Takes `parts` from the server. */
 export function receiveParts(json) {
   const sent = JSON.parse(json);
+  PARTS = ALL_PARTS.filter((name) => sent.parts[name] !== undefined);
   sent.rows = Object.fromEntries(PARTS.map((name) => [name, decodeRows(sent.parts[name])]));
   for (const name of ["mean", "std", "weight", "bias"]) sent[name] = sent[name] ? floats(sent[name]) : null;
   state.parts = sent;
@@ -79,6 +86,13 @@ export function receiveMap(json) {
     for (const name of Object.keys(points ?? {})) points[name] = floats(points[name]);
   state.map = sent;
   changed("map");
+}
+
+/** Says that something else was asked for than is shown, or with null that it is shown now. */
+export function setStale(stale, awaited = null) {
+  state.awaited = stale ? (awaited ?? state.awaited) : null;
+  state.stale = stale || null;
+  changed("stale");
 }
 
 /** Selects a token, a dimension or both; a token outside the window is asked for. */

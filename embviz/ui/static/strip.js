@@ -3,10 +3,11 @@
 import { make, piece } from "./dom.js";
 import { PARTS, current, forgetWanted, hover, query, select, subscribe } from "./store.js";
 import { createLegend } from "./legend.js";
+import { createStale } from "./opening.js";
 import { cellSize, gridOf, paint, tileCanvas } from "./tile.js";
 import { text } from "./words.js";
 
-export const SIGNS = { token: "", segment: "+", position: "+", summed: "=", normalized: "→" };
+export const SIGNS = { token: "", segment: "+", position: "+", constant: "+", summed: "=", normalized: "→" };
 const TILE_WIDTH = 64; // CSS pixels; a tile is wider where its dimensions would not have a pixel each
 
 /** Draws the strip into `element`; asks for "window" when another stretch of tokens is wanted. */
@@ -25,7 +26,7 @@ export function mountStrip(element, gradio) {
   const scroller = make("div", { class: "ev-scroller" }, labels, list);
   const pager = createPager(gradio);
   const say = make("p", { class: "ev-say" });
-  root.append(legend.element, scroller, make("div", { class: "ev-under" }, say, pager.element), skeleton());
+  root.append(createStale(), legend.element, scroller, make("div", { class: "ev-under" }, say, pager.element), skeleton());
   root.classList.add("ev-waiting");
 
   const view = { columns: [], selected: null, hovered: null, refocus: false };
@@ -78,12 +79,26 @@ function buildColumns(list, view, sent) {
   const size = cellSize(Math.max(TILE_WIDTH / grid.columns, 1.5));
   list.parentElement.style.setProperty("--tile-height", `${grid.rows * size}px`);
   list.parentElement.style.setProperty("--tile-width", `${grid.columns * size}px`);
+  list.parentElement.style.setProperty("--rows", ["44px", ...PARTS.map(heightOf)].join(" "));
   view.columns = [];
   view.selected = view.hovered = null;
   for (let token = sent.start; token < sent.stop; token++) view.columns.push(buildColumn(sent, token, grid, size));
   list.replaceChildren(...view.columns.map((column) => column.element));
   for (const name of PARTS)
-    if (sent.rows[name].absent) list.append(make("p", { class: `ev-reason ev-row-${name}` }, sent.rows[name].absent));
+    if (sent.rows[name].absent) list.append(reasonOf(name, sent.rows[name].absent));
+}
+
+/** The height of a row: those of segments and positions have a name below each tile. */
+const heightOf = (name) => (isNamed(name) ? "calc(var(--tile-height) + 17px)" : "var(--tile-height)");
+const isNamed = (name) => name === "segment" || name === "position";
+
+/** Why the model has no such part, once across the row. */
+function reasonOf(name, reason) {
+  const above = PARTS.slice(0, PARTS.indexOf(name));
+  const element = make("p", { class: "ev-reason" }, reason);
+  const fixed = 49 + 5 * above.length + 17 * above.filter(isNamed).length;
+  element.style.top = `calc(${fixed}px + ${above.length} * var(--tile-height))`;
+  return element;
 }
 
 /** One token: its index and piece, and its five tiles with their names. */
@@ -126,7 +141,10 @@ function buildColumn(sent, token, grid, size) {
 const nameOf = (index) => make("span", { class: "ev-name", "aria-hidden": "true" }, "E", make("sub", {}, index));
 
 /** A and B as in the paper; further segments have their number. */
-export const letter = (segment) => "AB"[segment] ?? String(segment);
+export function letter(segment) {
+  const alone = current().parts?.model?.type_vocab_size === 1; // one row for both sentences is neither A nor B
+  return (alone ? null : "AB"[segment]) ?? String(segment);
+}
 
 /** The tint of a column: its segment, or the sentence where the model has no segments. */
 function side(entry, sent) {

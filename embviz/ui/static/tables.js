@@ -1,5 +1,6 @@
 // The same numbers as tables: the tokens, and every dimension of the selected token.
 
+import { createAbsences } from "./absences.js";
 import { make, piece } from "./dom.js";
 import { PARTS, current, row, select, subscribe } from "./store.js";
 import { letter } from "./strip.js";
@@ -12,7 +13,7 @@ export function mountTables(element) {
   root.classList.add("ev-card");
   const tokens = createTable(text("tables.tokens"));
   const dims = createTable("");
-  root.append(make("h2", { class: "ev-unseen" }, text("tab.table")), tokens.section, dims.section);
+  root.append(make("h2", { class: "ev-unseen" }, text("tab.table")), createAbsences(), tokens.section, dims.section);
   const view = { token: -1, rows: [], cells: [] };
   const drawTokens = whenVisible(tokens.frame, () => fillTokens(tokens, view));
   const drawDims = whenVisible(dims.frame, () => fillDims(dims, view));
@@ -70,7 +71,7 @@ function fillTokens({ head, body }, view) {
 
 /** A number that is exact on hover; a dash where there is none. */
 function numberCell(number, format) {
-  const missing = number === null || !Number.isFinite(number);
+  const missing = number === null || number === undefined;
   return make("td", { class: "ev-numeric", title: missing ? null : exact(number) }, missing ? "–" : format(number));
 }
 
@@ -91,10 +92,11 @@ const rowHead = (index) => make("th", { scope: "row" }, make("button", { type: "
 function fillDims({ titles, head, body }, view) {
   const { parts, token } = current();
   for (const title of titles) title.replaceChildren(text("tables.dims", { token }), " ", piece(parts.tokens[token]));
-  if (body.childElementCount !== parts.width || head.childElementCount === 0) {
+  if (body.childElementCount !== parts.width || view.parts !== PARTS.join()) {
     head.replaceChildren(
       make("tr", {}, heading(text("tables.dim")), ...PARTS.map((name) => heading(text(`part.${name}`), name))),
     );
+    view.parts = PARTS.join();
     view.cells = Array.from({ length: parts.width }, () => PARTS.map(() => make("td", { class: "ev-numeric" })));
     body.replaceChildren(...view.cells.map((cells, dim) => make("tr", { "data-dim": dim }, rowHead(dim), ...cells)));
     view.token = -1;

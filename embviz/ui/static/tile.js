@@ -42,6 +42,8 @@ export function paint(canvas, part, token) {
   const pixels = new Uint32Array(image.data.buffer);
   const colours = valueColours();
   const most = limit(scaleOf(part));
-  for (let d = 0; d < values.length; d++) pixels[d] = colours[step(values[d], most)];
+  // What is no number stays transparent, and the hatching behind it shows.
+  for (let d = 0; d < values.length; d++) pixels[d] = colours[step(values[d], most)] ?? 0;
+  canvas.classList.toggle("ev-gaps", values.some(Number.isNaN));
   context.putImageData(image, 0, 0);
 }

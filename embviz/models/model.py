@@ -1,0 +1,267 @@
+"""A model whose input layer can be taken apart: its tokenizer, its tensors, and what to say about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from embviz.embedding.decomposition import (
+    Decomposition,
+    EncodedText,
+    Floats,
+    Ids,
+    LayerNormStep,
+    read_only_ids,
+)
+from embviz.embedding.layout import EmbeddingLayout
+from embviz.embedding.layouts import layout_of
+from embviz.embedding.module import EmbeddingParts, default_device
+from embviz.embedding.verification import NotCheckedError, OfficialInput
+from embviz.errors import InputError
+from embviz.i18n import text as words
+from embviz.models.building import MODULE_NAMES, build_module, model_type_of, resolve
+from embviz.models.card import ModelCard
+from embviz.models.checkpoint import TensorSource
+from embviz.models.facts import model_notes, vector_notes
+from embviz.models.sources import ModelFiles
+
+
+class EmbeddingModel:
+    """A model's tokenizer and input layer.
+
+    The position and token type tables, the LayerNorm and the projections are held in memory; rows of the word
+    table are read from the checkpoint by need.
+
+    Attributes:
+        card: what it is.
+        layout: how its architecture makes its input.
+        names: its tensors in the checkpoint by role.
+        absent: for each part that it does not have, the reason.
+        notes: what a reader should know about it.
+        tokenizer: text to ids.
+        module: the input layer, in eval mode.
+        tensors: its weights by name.
+
+    Raises:
+        ModelError: it cannot be shown exactly; the sentence says why.
+    """
+
+    def __init__(self, ref: str, files: ModelFiles) -> None:
+        self.config: Mapping[str, Any] = files.config
+        self.tensors: TensorSource = files.tensors
+        self.layout: EmbeddingLayout = layout_of(model_type_of(files))
+        self.names, terms, computed = resolve(self.layout, files)
+        self.module = build_module(terms, self.names, files.tensors, computed).to(default_device()).eval()
+        self.absent = self.layout.absent(
+            [*self.names, *(["position"] if terms.max_position_embeddings else [])]
+        )
+        self.notes = model_notes(self.layout, self.config, self.module, self.names)
+        self.tokenizer = files.tokenizer(terms.max_length)
+        self.card = ModelCard(
+            ref=ref,
+            name=files.name,
+            origin=files.origin,
+            model_type=self.layout.model_type,
+            architecture=self.layout.name,
+            hidden_size=terms.hidden_size,
+            embedding_size=terms.embedding_size,
+            vocab_size=terms.vocab_size or 0,
+            max_position_embeddings=terms.max_position_embeddings,
+            max_length=terms.max_length,
+            type_vocab_size=terms.type_vocab_size,
+            layer_norm_eps=terms.layer_norm_eps if terms.norm else None,
+            device=str(default_device()),
+        )
+
+    def encode(self, text: str, text_pair: str | None = None) -> EncodedText:
+        """A text or a pair as this model reads it; a blank `text_pair` means a single sentence."""
+        return self.tokenizer.encode(text, text_pair)
+
+    def decompose(self, text: str, text_pair: str | None = None) -> Decomposition:
+        """The input layer's answer to a text or a pair, taken apart."""
+        encoded = self.encode(text, text_pair)
+        positions = self.module.default_positions(torch.tensor(encoded.input_ids)[None])[0].numpy()
+        return self.decompose_ids(encoded, encoded.token_type_ids, positions)
+
+    def decompose_ids(
+        self,
+        encoded: EncodedText,
+        token_type_ids: Ids,
+        position_ids: Ids,
+        factors: Mapping[str, float] | None = None,
+    ) -> Decomposition:
+        """The same tokens with other segments, other positions or scaled components.
+
+        Args:
+            encoded: the text.
+            token_type_ids: rows of the token type table, `(seq_len,)`; all 0 where it has one row.
+            position_ids: rows of the position table, `(seq_len,)`.
+            factors: what token, segment or position vectors are multiplied by; None leaves all as they are.
+
+        Raises:
+            InputError: there is not one id a token, or an id is not a row of its table.
+        """
+        for piece, token_id in zip(encoded.tokens, encoded.input_ids.tolist(), strict=True):
+            if not 0 <= token_id < self.card.vocab_size:
+                rows = self.card.vocab_size
+                raise InputError(
+                    "vocabulary", field="model", piece=piece, id=token_id, rows=rows, last=rows - 1
+                )
+        for name, ids in (("token_type_ids", token_type_ids), ("position_ids", position_ids)):
+            if np.shape(ids) != (len(encoded),):
+                raise InputError("ids_length", field=name, name=name, found=np.size(ids), length=len(encoded))
+        token_type_ids = read_only_ids(self._segments(np.asarray(token_type_ids, np.int64)))
+        position_ids = read_only_ids(position_ids)
+        parts = self._forward(encoded.input_ids, token_type_ids, position_ids, factors or {})
+        summed, constant = _numpy(parts.summed[0]), self.module.constant
+        return Decomposition(
+            encoded=encoded,
+            input_ids=encoded.input_ids,
+            token_type_ids=token_type_ids,
+            position_ids=position_ids,
+            token=_numpy(parts.token[0]),
+            segment=None if parts.segment is None else _numpy(parts.segment[0]),
+            position=None if parts.position is None else _numpy(parts.position[0]),
+            summed=summed,
+            normalized=None if parts.normalized is None else _numpy(parts.normalized[0]),
+            output=_numpy(parts.output[0]),
+            layer_norm=None
+            if self.module.LayerNorm is None
+            else self._step(self.module.LayerNorm, parts.summed[0]),
+            tensors=self.names,
+            absent=self.absent,
+            check=_cannot_check if factors else self._check,
+            constant=None if constant is None else _numpy(constant.sum(0).expand(len(summed), -1)),
+            own_notes=(*vector_notes(encoded, summed), *self.notes),
+        )
+
+    @torch.inference_mode()
+    def embed(
+        self, input_ids: Tensor, token_type_ids: Tensor | None = None, attention_mask: Tensor | None = None
+    ) -> EmbeddingParts:
+        """The input layer's answer to a batch of ids, as the official model gives it.
+
+        Args:
+            input_ids: `(batch, seq_len)`.
+            token_type_ids: `(batch, seq_len)`; None means segment 0 everywhere. A model without a token type
+                table does not look at them.
+            attention_mask: 1 for real tokens, 0 for padding, `(batch, seq_len)`; None means 1 everywhere.
+
+        Raises:
+            InputError: an id is not a row of its table, or there are more tokens than positions.
+        """
+        _check_ids("input_ids", input_ids.cpu().numpy(), self.card.vocab_size)
+        if token_type_ids is not None:
+            token_type_ids = torch.from_numpy(self._segments(token_type_ids.cpu().numpy()))
+        device = self.module.position_ids.device
+        rows = self.tensors.rows(self.names["token"], input_ids.flatten().tolist())
+        given = {
+            "input_ids": input_ids, "token_type_ids": token_type_ids, "attention_mask": attention_mask,
+            "inputs_embeds": rows.view(*input_ids.shape, -1),
+        }  # fmt: skip
+        parts: EmbeddingParts = self.module(
+            **{name: None if tensor is None else tensor.to(device) for name, tensor in given.items()}
+        )
+        return parts
+
+    def table(self, role: str) -> Floats:
+        """A whole tensor by its role (token, segment, position, weight, bias …), float32.
+
+        The rows of tables are as they are added: scaled and projected where the model does so.
+
+        Raises:
+            InputError: this model has none.
+        """
+        if role == "position" and self.module.position_embeddings is not None:
+            return self._as_added(role, self.module.position_embeddings.weight.float())
+        if role not in self.names:
+            raise InputError("no_table", role=role, name=self.layout.name)
+        return self._as_added(role, self.tensors.tensor(self.names[role]))
+
+    def token_rows(self, ids: Ids) -> Floats:
+        """Rows of the word table as they are added, `(len(ids), embedding_size)`."""
+        return self._as_added("token", self.tensors.rows(self.names["token"], ids.tolist()))
+
+    @torch.inference_mode()
+    def _as_added(self, role: str, rows: Tensor) -> Floats:
+        return _numpy(self.module.as_added(role, rows.to(self.module.position_ids.device)))
+
+    def _segments(self, token_type_ids: Ids) -> Ids:
+        """The ids that are looked up: all 0 in a table of one row; checked against a larger one."""
+        rows = self.card.type_vocab_size
+        if rows == 1:
+            return np.zeros_like(token_type_ids)
+        if rows:
+            _check_ids("token_type_ids", token_type_ids, rows)
+        return token_type_ids
+
+    def _step(self, norm: nn.LayerNorm, summed: Tensor) -> LayerNormStep:
+        """The operands of the LayerNorm of a sum, `(seq_len, embedding_size)`."""
+        centred = self.module.terms.norm == "layer_norm"
+        variance, mean = torch.var_mean(summed, dim=-1, correction=0)
+        weight, bias = norm.weight.float(), norm.bias
+        return LayerNormStep(
+            weight=_numpy(weight),
+            bias=_numpy(torch.zeros_like(weight) if bias is None else bias.float()),
+            eps=norm.eps if centred else 0.0,
+            mean=_numpy(mean if centred else torch.zeros_like(mean)),
+            std=_numpy(torch.sqrt(variance + norm.eps) if centred else torch.ones_like(mean)),
+            centred=centred,
+        )
+
+    @torch.inference_mode()
+    def _forward(
+        self, input_ids: Ids, token_type_ids: Ids, position_ids: Ids, factors: Mapping[str, float]
+    ) -> EmbeddingParts:
+        if self.card.max_position_embeddings:
+            _check_ids("position_ids", position_ids, self.card.max_position_embeddings)
+        device = self.module.position_ids.device
+        rows = self.tensors.rows(self.names["token"], input_ids.tolist())
+        given = {
+            "input_ids": torch.tensor(input_ids), "inputs_embeds": rows,
+            "token_type_ids": torch.tensor(token_type_ids), "position_ids": torch.tensor(position_ids),
+        }  # fmt: skip
+        parts: EmbeddingParts = self.module(
+            **{name: tensor[None].to(device) for name, tensor in given.items()}
+        )
+        if not factors:
+            return parts
+        segment, position = (
+            None if vectors is None else vectors * factors.get(name, 1.0)
+            for name, vectors in (("segment", parts.segment), ("position", parts.position))
+        )
+        return self.module.combine(parts.token * factors.get("token", 1.0), segment, position)
+
+    def _check(self, decomposition: Decomposition) -> tuple[float | None, str]:
+        ids = sorted(set(decomposition.input_ids.tolist()))
+        held = {name: tensor.cpu() for name, tensor in self.module.state_dict().items()}
+        tensors = {role: held[name] for role, name in MODULE_NAMES.items() if role in self.names}
+        tensors["token"] = self.tensors.rows(self.names["token"], ids)
+        tensors |= {f"constant_{i}": row[None] for i, row in enumerate(held.get("constant", ()))}
+        official = f"transformers.models.{self.layout.official}"
+        try:
+            difference = OfficialInput(self.layout, self.config, tensors, ids).difference(decomposition)
+        except NotCheckedError as error:
+            return None, words("verified.not_here", official=official, reason=error)
+        return difference, words("verified.against", official=official)
+
+
+def _check_ids(name: str, ids: Ids, rows: int) -> None:
+    outside = [int(i) for i in np.asarray(ids).ravel() if not 0 <= i < rows]
+    if outside:
+        raise InputError("ids", field=name, name=name, found=outside[0], largest=rows - 1)
+
+
+def _cannot_check(_: Decomposition) -> tuple[float | None, str]:
+    return None, words("verified.scaled")
+
+
+def _numpy(tensor: Tensor) -> Floats:
+    """A read-only float32 array; the model is shared and nothing that it gave out may change it."""
+    array: Floats = tensor.detach().cpu().numpy()
+    array.flags.writeable = False
+    return array

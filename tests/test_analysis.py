@@ -89,6 +89,7 @@ def test_maps_are_fitted_on_what_is_drawn(special_tokens: bool) -> None:
     analysis = bank(special_tokens=special_tokens)
     rows = analysis.after
 
+    assert rows.normalized is not None
     assert_fitted_on(analysis.projection, rows.summed[analysis.drawn])
     assert_fitted_on(analysis.normalized_projection, rows.normalized[analysis.drawn])
 
@@ -194,6 +195,7 @@ def test_fact_the_first_axis_belongs_to_cls_where_special_tokens_are_drawn() -> 
 
 def test_fact_layer_norm_ends_the_reign_of_cls() -> None:
     analysis = bank(special_tokens=True)
+    assert analysis.after.normalized is not None
     along = analysis.normalized_projection.transform(analysis.after.normalized)[:, 0]
 
     np.testing.assert_allclose(

@@ -54,15 +54,9 @@ def variance_shares(
 
 def energy_shares(decomposition: Decomposition) -> dict[str, float]:
     """How the squared length of the sum splits, not centred, shares that add up to 1; `cross` as above."""
-    return _shares(_finite_rows(decomposition))
-
-
-def _finite_rows(decomposition: Decomposition) -> dict[Part, NDArray[np.float64]]:
-    arrays = {
-        name: np.asarray(array, np.float64) for name, array in present_components(decomposition).items()
-    }
-    finite = np.all([np.isfinite(array).all(axis=1) for array in arrays.values()], axis=0)
-    return {name: array[finite] for name, array in arrays.items()}
+    finite = decomposition.finite
+    parts = present_components(decomposition)
+    return _shares({name: np.asarray(array[finite], np.float64) for name, array in parts.items()})
 
 
 def _shares(arrays: Mapping[Part, NDArray[np.float64]]) -> dict[str, float]:

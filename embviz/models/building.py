@@ -72,7 +72,8 @@ def build_module(
     Raises:
         ModelError: the tensors do not fit each other, or cannot be read.
     """
-    with torch.device("meta"):
+    # Not on "meta", which imports torch._dynamo, two seconds; the caller's random numbers stay as they are.
+    with torch.random.fork_rng(devices=[]):
         module = InputEmbeddings(replace(terms, vocab_size=None))
     held = {role: name for role, name in names.items() if role in MODULE_NAMES}
     constants = [name for role, name in names.items() if role.startswith("constant_")]

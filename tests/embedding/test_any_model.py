@@ -411,7 +411,7 @@ def strange(monkeypatch: pytest.MonkeyPatch) -> embviz.EmbeddingModel:
     tensors["embeddings.word_embeddings.weight"] = words
     files = in_memory(tensors, bundled_tokenizer(), **bundled_config())
     model = embviz.EmbeddingModel("bundled", files)
-    monkeypatch.setattr(analysis, "load_model", lambda _: model)
+    monkeypatch.setattr(analysis, "load_model", lambda *_: model)
     return model
 
 

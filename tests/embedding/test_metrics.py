@@ -134,7 +134,7 @@ def test_shares_of_nothing_are_not_a_number() -> None:
     d = embviz.load_model().decompose("hello")
     assert d.segment is not None
     assert d.position is not None
-    one = replace(d, token=d.token[:1], segment=d.segment[:1], position=d.position[:1])
+    one = replace(d, token=d.token[:1], segment=d.segment[:1], position=d.position[:1], summed=d.summed[:1])
     zero = np.zeros_like(d.summed)
     none = replace(d, token=zero, segment=zero, position=zero)
 

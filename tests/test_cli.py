@@ -164,7 +164,7 @@ def test_terminal_gets_no_escape_sequence(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_surrogates_in_another_flag_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert r"x\udcff\ny" in _refused(capsys, "explain", "a", "--model", "x\udcff\ny")
+    assert r"x\udcff" in _refused(capsys, "explain", "a", "--model", "x\udcff")
 
 
 def test_long_text_is_cut_and_says_so(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,6 +30,7 @@ window.eyes = (() => {
     return {
         state,
         tokens: () => state()?.parts?.tokens.map((token) => token.piece) ?? [],
+        row: (name, token) => store.row(name, token),
         selection: () => [state()?.token, state()?.dim],
         numbers: () => {
             const { token, dim } = state();

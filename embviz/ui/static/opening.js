@@ -96,6 +96,6 @@ function newToken() {
 
 /** A number of bytes as people say it. */
 function bytes(count) {
-  if (count < 1e6) return `${Math.ceil(count / 1e3)} KB`;
+  if (count < 1e6) return `${Math.ceil(count / 1e3)} kB`;
   return count < 1e9 ? `${(count / 1e6).toFixed(1)} MB` : `${(count / 1e9).toFixed(2)} GB`;
 }

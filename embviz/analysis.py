@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embviz.embedding.decomposition import Decomposition, Floats
-from embviz.embedding.interventions import TokenIds, change_ids, component_factors
 from embviz.embedding.metrics import Metrics, measure
+from embviz.embedding.movement import Movement, SegmentLens, movement, segment_lens
 from embviz.embedding.projection import Projection, fit_projection
 from embviz.errors import InputError
 from embviz.models.loading import EmbeddingModel, ModelCard, load_model
@@ -32,18 +32,27 @@ class Analysis:
         model: the model card.
         before: the input layer's answer as encoded.
         after: the same after the changes of `recipe.what_if`; the very same object where there are none.
+        moved: how far each token moved from before to after; None where nothing was asked.
+        lens_before: every token of `before` along the difference of the two segments; None where the model has
+            no two that differ.
+        lens_after: the same of `after`, on the same line.
         metrics: numbers about `after`.
         drawn: which tokens the map shows, bool, `(seq_len,)`; special tokens are left out unless chosen,
             or where nothing else is there, and so are tokens whose vectors are not numbers.
-        projection: one PCA for token, token + segment and sum.
-        normalized_projection: a PCA of its own for the LayerNorm's results, which are not a sum; of nothing
-            where the model has no LayerNorm here.
+        projection: one PCA for token, token + segment and sum, before and after alike. What it is fitted on of
+            this input is always taken from `before`: the axes stand still while a slider moves, and arrows from
+            before to after have one meaning.
+        normalized_projection: a PCA of its own for the LayerNorm's results, which are not a sum, fitted on those
+            of `before`; of nothing where the model has no LayerNorm here.
     """
 
     recipe: Recipe
     model: ModelCard
     before: Decomposition
     after: Decomposition
+    moved: Movement | None
+    lens_before: SegmentLens | None
+    lens_after: SegmentLens | None
     metrics: Metrics
     drawn: NDArray[np.bool_]
     projection: Projection
@@ -58,16 +67,21 @@ def analyze(recipe: Recipe) -> Analysis:
     """
     before, after = decompose(recipe)
     model = load_model(recipe.model, recipe.revision)
-    drawn = _drawn(after, recipe.special_tokens)
-    normalized = after.summed[:0] if after.normalized is None else after.normalized[drawn]
+    fitted = _drawn(before, recipe.special_tokens)
+    normalized = before.summed[:0] if before.normalized is None else before.normalized[fitted]
+    rows = model.table("segment") if before.segment is not None else None
+    lens = segment_lens(before, rows)
     return Analysis(
         recipe=recipe,
         model=model.card,
         before=before,
         after=after,
+        moved=movement(before, after) if recipe.what_if else None,
+        lens_before=lens,
+        lens_after=lens if after is before else segment_lens(after, rows),
         metrics=measure(after),
-        drawn=drawn,
-        projection=_fit(model, after, recipe, drawn),
+        drawn=_drawn(after, recipe.special_tokens),
+        projection=_fit(model, before, recipe, fitted),
         normalized_projection=fit_projection(normalized),
     )
 
@@ -80,20 +94,7 @@ def decompose(recipe: Recipe) -> tuple[Decomposition, Decomposition]:
     """
     model = load_model(recipe.model, recipe.revision)
     before = model.decompose(recipe.text, recipe.text_pair)
-    return before, _changed(model, before, recipe) if recipe.what_if else before
-
-
-def _changed(model: EmbeddingModel, before: Decomposition, recipe: Recipe) -> Decomposition:
-    ids = TokenIds(
-        before.token_type_ids,
-        before.position_ids,
-        model.card.type_vocab_size,
-        model.card.max_position_embeddings,
-    )
-    ids = change_ids(ids, recipe.what_if)
-    return model.decompose_ids(
-        before.encoded, ids.token_type_ids, ids.position_ids, component_factors(recipe.what_if)
-    )
+    return before, model.change(before, recipe.what_if) if recipe.what_if else before
 
 
 def _drawn(decomposition: Decomposition, special_tokens: bool) -> NDArray[np.bool_]:

@@ -14,11 +14,13 @@ from embviz.embedding.projection import MAX_COMPONENTS
 from embviz.errors import InputError
 
 MAX_CHARACTERS = 10_000
-MAX_QUERY = 300_000
-"""A query longer than this is not read: two texts of MAX_CHARACTERS are shorter, 12 letters an emoji."""
+MAX_QUERY = 500_000
+"""A query longer than this is not read: two texts of MAX_CHARACTERS, 12 letters an emoji, and changes are shorter."""
 MAX_MODEL = 1_000
 """Characters of a model's reference; the Hub's ids and most paths are far shorter."""
 MAX_WHAT_IF = 32
+MAX_CHANGES = 100_000
+"""Characters of all changes as JSON; ids of every token of a long text are a few ten thousand."""
 
 PcaFit = Literal["input", "parts", "positions", "vocabulary"]
 ColorBy = Literal["component", "segment", "position"]
@@ -160,11 +162,24 @@ def _components(value: object) -> tuple[int, ...]:
 def _changes(value: object) -> tuple[Intervention, ...]:
     if not isinstance(value, list | tuple) or len(value) > MAX_WHAT_IF:
         raise _unknown_change(value)
-    return tuple(_intervention(change) for change in value)
+    changes = tuple(_intervention(change) for change in value)
+    length = len(json.dumps(_plain_changes(changes)))
+    if length > MAX_CHANGES:
+        raise InputError("what_if_too_long", field="what_if", length=length, limit=MAX_CHANGES)
+    return changes
 
 
 def _plain_changes(changes: tuple[Intervention, ...]) -> list[dict[str, Any]]:
-    return [{"type": type(change).__name__, **vars(change)} for change in changes]
+    return [
+        {
+            "type": type(change).__name__,
+            **{
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in vars(change).items()
+            },
+        }
+        for change in changes
+    ]
 
 
 def _intervention(value: object) -> Intervention:
@@ -190,7 +205,7 @@ def _to_parameter(value: Any) -> str:
     if isinstance(value, tuple) and all(type(n) is int for n in value):
         return ",".join(map(str, value))
     if isinstance(value, tuple):
-        return json.dumps(_plain_changes(value))
+        return json.dumps(_plain_changes(value), separators=(",", ":"))
     return str(value)
 
 

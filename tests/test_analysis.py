@@ -56,12 +56,26 @@ def test_the_same_recipe_gives_the_same_bits() -> None:
     assert first.metrics.variance_shares == second.metrics.variance_shares
 
 
-def test_metrics_and_maps_are_about_the_input_after_the_changes() -> None:
+def test_metrics_are_about_the_input_after_the_changes() -> None:
     analysis = bank(what_if=(embviz.Scale("segment", 0),))
 
     assert analysis.metrics.variance_shares["segment"] == 0
     assert not analysis.metrics.norms["segment"].any()
-    assert_fitted_on(analysis.projection, analysis.after.summed[ORDINARY])
+
+
+@pytest.mark.parametrize("pca_fit", ["input", "parts", "positions", "vocabulary"])
+def test_before_and_after_are_drawn_in_the_basis_of_before(pca_fit: Any) -> None:
+    """The axes stand still while a slider moves, so that an arrow from before to after means something."""
+    plain, changed = (
+        bank(pca_fit=pca_fit, what_if=what_if)
+        for what_if in ((), (embviz.Scale("segment", 0), embviz.ReplaceToken(0, "bank")))
+    )
+
+    np.testing.assert_array_equal(plain.projection.components, changed.projection.components)
+    np.testing.assert_array_equal(plain.projection.mean, changed.projection.mean)
+    np.testing.assert_array_equal(
+        plain.normalized_projection.components, changed.normalized_projection.components
+    )
 
 
 def test_special_tokens_are_drawn_only_where_chosen() -> None:

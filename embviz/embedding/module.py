@@ -10,54 +10,18 @@ to this line or leave out of it is in `InputTerms`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from embviz.embedding.arithmetic import linear, spread, token_dropout
 from embviz.embedding.layout import InputTerms
+from embviz.embedding.parts import AS_IT_IS, EmbeddingConfig, EmbeddingParts, NormSettings
 from embviz.errors import InputError
 
-
-class EmbeddingConfig(Protocol):
-    """What the module reads of a config; `transformers.BertConfig` has all of it."""
-
-    vocab_size: int | None
-    hidden_size: int
-    max_position_embeddings: int
-    type_vocab_size: int
-    pad_token_id: int | None
-    layer_norm_eps: float
-    hidden_dropout_prob: float
-
-
-@dataclass(frozen=True, eq=False)
-class EmbeddingParts:
-    """Everything that the module computed on the way, float32.
-
-    Vectors that are the same for every token are no part of a text: `InputEmbeddings.constant` has them.
-
-    Attributes:
-        token: vectors of the word table, scaled and projected where the model does so before the sum,
-            `(batch, seq_len, embedding_size)`.
-        segment: vectors of the token type table, same shape or `(1, seq_len, embedding_size)`; None where the
-            model has none.
-        position: vectors of the position table, same shape or `(1, seq_len, embedding_size)`; None where the
-            model adds no absolute position.
-        summed: their sum, `(batch, seq_len, embedding_size)`.
-        normalized: LayerNorm of the sum, same shape; None where the model has none here.
-        output: what enters the encoder, `(batch, seq_len, hidden_size)`: the last of the above in eval mode,
-            after projection and mask where the model has them, after dropout in train mode.
-    """
-
-    token: Tensor
-    segment: Tensor | None
-    position: Tensor | None
-    summed: Tensor
-    normalized: Tensor | None
-    output: Tensor
+__all__ = ["EmbeddingParts", "InputEmbeddings", "default_device"]
 
 
 class InputEmbeddings(nn.Module):
@@ -124,19 +88,16 @@ class InputEmbeddings(nn.Module):
             InputError: neither ids nor vectors are given, or there are more positions than rows.
         """
         rows = self._token_rows(input_ids, inputs_embeds)
-        token = self._token_vectors(rows, input_ids, attention_mask)
-        segment = position = None
-        if self.token_type_embeddings is not None:
-            if token_type_ids is None:
-                token_type_ids = self.token_type_ids.expand(token.shape[:2])
-            segment = self._projected("segment", self.token_type_embeddings(token_type_ids).float())
-        if self.position_embeddings is not None:
-            if position_ids is None:
-                seen = rows[..., 0] if input_ids is None else input_ids
-                position_ids = self.default_positions(
-                    seen, attention_mask, past_key_values_length, count_all=input_ids is None
-                )
-            position = self._projected("position", self.position_embeddings(position_ids).float())
+        token = self.token_vectors(rows, input_ids, attention_mask)
+        if token_type_ids is None:
+            token_type_ids = self.token_type_ids.expand(token.shape[:2])
+        if position_ids is None and self.position_embeddings is not None:
+            seen = rows[..., 0] if input_ids is None else input_ids
+            position_ids = self.default_positions(
+                seen, attention_mask, past_key_values_length, count_all=input_ids is None
+            )
+        segment = self.segment_vectors(token_type_ids)
+        position = None if position_ids is None else self.position_vectors(position_ids)
         return self.combine(token, segment, position, attention_mask)
 
     def combine(
@@ -145,6 +106,7 @@ class InputEmbeddings(nn.Module):
         segment: Tensor | None,
         position: Tensor | None,
         attention_mask: Tensor | None = None,
+        norm: NormSettings = AS_IT_IS,
     ) -> EmbeddingParts:
         """Sum, LayerNorm, projection, mask and dropout of component vectors.
 
@@ -153,6 +115,7 @@ class InputEmbeddings(nn.Module):
             segment: same shape, or with a batch of 1, or None.
             position: same shape, or with a batch of 1, or None.
             attention_mask: `(batch, seq_len)`; None means 1 everywhere.
+            norm: whether there is a LayerNorm, and its eps.
         """
         terms, constant = self.terms, () if self.constant is None else self.constant.float()
         vectors = {"token": (token,), "segment": (segment,), "position": (position,), "constant": constant}
@@ -160,10 +123,10 @@ class InputEmbeddings(nn.Module):
         summed = added[0]  # the official order; out of place, so that no component changes
         for vector in added[1:]:
             summed = summed + vector
-        normalized = self._normalized(summed)
+        normalized = self._normalized(summed, norm)
         result = summed if normalized is None else normalized
         if self.after is not None:
-            result = _linear(self.after, result)
+            result = linear(self.after, result)
         if terms.masked and attention_mask is not None:
             result = result * attention_mask[..., None].to(result.dtype)
         return EmbeddingParts(token, segment, position, summed, normalized, self.dropout(result))
@@ -203,7 +166,7 @@ class InputEmbeddings(nn.Module):
     def as_added(self, part: str, rows: Tensor) -> Tensor:
         """Rows of a table, `(n, width)`, as they enter the sum, `(n, embedding_size)`; each as a text of its own."""
         if part == "token":
-            return self._token_vectors(rows[:, None], None, None)[:, 0]
+            return self.token_vectors(rows[:, None], None, None)[:, 0]
         return self._projected(part, rows)
 
     def _token_rows(self, input_ids: Tensor | None, inputs_embeds: Tensor | None) -> Tensor:
@@ -213,11 +176,19 @@ class InputEmbeddings(nn.Module):
             raise InputError("no_ids")
         return self.word_embeddings(input_ids).float()  # type: ignore[no-any-return]  # nn.Module is untyped
 
-    def _token_vectors(self, rows: Tensor, input_ids: Tensor | None, attention_mask: Tensor | None) -> Tensor:
-        """The token part: the rows as this architecture scales and projects them."""
+    def token_vectors(
+        self, rows: Tensor, input_ids: Tensor | None = None, attention_mask: Tensor | None = None
+    ) -> Tensor:
+        """The token part, `(batch, seq_len, embedding_size)`: rows as this architecture scales and projects them.
+
+        Args:
+            rows: of the word table, `(batch, seq_len, word_size)`.
+            input_ids: `(batch, seq_len)`; needed where a piece is treated apart (ESM's mask).
+            attention_mask: `(batch, seq_len)`; None means 1 everywhere.
+        """
         terms = self.terms
         if terms.mask_token_id is not None and input_ids is not None:
-            rows = _token_dropout(rows, input_ids == terms.mask_token_id, attention_mask)
+            rows = token_dropout(rows, input_ids == terms.mask_token_id, attention_mask)
         if terms.scale != 1:
             rows = rows * terms.scale
         if terms.trigram:
@@ -225,31 +196,38 @@ class InputEmbeddings(nn.Module):
             rows = torch.cat([following, rows, previous], dim=-1)
         return self._projected("token", rows)
 
+    def segment_vectors(self, token_type_ids: Tensor, difference: float = 1.0) -> Tensor | None:
+        """The segment part of these ids, `(batch, seq_len, embedding_size)`; None where the model has none.
+
+        Args:
+            token_type_ids: `(batch, seq_len)`.
+            difference: what the difference of the first two rows is multiplied by, about their mean.
+        """
+        if self.token_type_embeddings is None:
+            return None
+        table = spread(self.token_type_embeddings.weight, difference)
+        return self._projected("segment", F.embedding(token_type_ids, table).float())
+
+    def position_vectors(self, position_ids: Tensor) -> Tensor | None:
+        """The position part of these ids, `(batch, seq_len, embedding_size)`; None where the model adds none."""
+        if self.position_embeddings is None:
+            return None
+        return self._projected("position", self.position_embeddings(position_ids).float())
+
     def _projected(self, part: str, vectors: Tensor) -> Tensor:
         if self.before is None or part not in self.terms.projected:
             return vectors
-        return _linear(self.before, vectors)
+        return linear(self.before, vectors)
 
-    def _normalized(self, summed: Tensor) -> Tensor | None:
+    def _normalized(self, summed: Tensor, settings: NormSettings) -> Tensor | None:
         norm = self.LayerNorm
-        if norm is None:
+        if norm is None or not settings.on:
             return None
+        eps = norm.eps if settings.eps is None else settings.eps
         weight, bias = norm.weight.float(), None if norm.bias is None else norm.bias.float()
         if self.terms.norm == "affine":
             return summed * weight + (0 if bias is None else bias)
-        return F.layer_norm(summed, norm.normalized_shape, weight, bias, norm.eps)
-
-
-def _linear(layer: nn.Linear, vectors: Tensor) -> Tensor:
-    return F.linear(vectors, layer.weight.float(), None if layer.bias is None else layer.bias.float())
-
-
-def _token_dropout(rows: Tensor, masked: Tensor, attention_mask: Tensor | None) -> Tensor:
-    """ESM's rows without those of its mask piece, the rest scaled as if 12 % were masked (`EsmEmbeddings`)."""
-    lengths = rows.shape[1] if attention_mask is None else attention_mask.sum(-1)
-    observed = masked.sum(-1).float() / lengths
-    rows = rows.masked_fill(masked[..., None], 0.0)
-    return rows * (1 - 0.15 * 0.8) / (1 - observed)[:, None, None]
+        return F.layer_norm(summed, norm.normalized_shape, weight, bias, eps)
 
 
 def default_device() -> torch.device:

@@ -7,27 +7,25 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from embviz.embedding.decomposition import (
-    Decomposition,
-    EncodedText,
-    Floats,
-    Ids,
-    LayerNormStep,
-    read_only_ids,
-)
+from embviz.embedding.decomposition import Decomposition, EncodedText, Floats, Ids, read_only_ids
+from embviz.embedding.interventions import ComponentChanges, Intervention
 from embviz.embedding.layout import EmbeddingLayout
 from embviz.embedding.layouts import layout_of
-from embviz.embedding.module import EmbeddingParts, default_device
+from embviz.embedding.module import default_device
+from embviz.embedding.parts import EmbeddingParts
 from embviz.embedding.verification import NotCheckedError, OfficialInput
 from embviz.errors import InputError
 from embviz.i18n import text as words
 from embviz.models.building import MODULE_NAMES, build_module, model_type_of, resolve
 from embviz.models.card import ModelCard
 from embviz.models.checkpoint import TensorSource
-from embviz.models.facts import model_notes, vector_notes
+from embviz.models.facts import model_notes
+from embviz.models.recent import RecentDecompositions
 from embviz.models.sources import ModelFiles
+from embviz.models.taking_apart import NOTHING, ChosenIds, as_floats, take_apart
+from embviz.models.what_if import change
 
 
 class EmbeddingModel:
@@ -61,6 +59,7 @@ class EmbeddingModel:
         )
         self.notes = model_notes(self.layout, self.config, self.module, self.names)
         self.tokenizer = files.tokenizer(terms.max_length)
+        self._recent = RecentDecompositions()
         self.card = ModelCard(
             ref=ref,
             name=files.name,
@@ -82,62 +81,63 @@ class EmbeddingModel:
         return self.tokenizer.encode(text, text_pair)
 
     def decompose(self, text: str, text_pair: str | None = None) -> Decomposition:
-        """The input layer's answer to a text or a pair, taken apart."""
-        encoded = self.encode(text, text_pair)
-        positions = self.module.default_positions(torch.tensor(encoded.input_ids)[None])[0].numpy()
-        return self.decompose_ids(encoded, encoded.token_type_ids, positions)
+        """The input layer's answer to a text or a pair, taken apart; the last few are kept."""
+        text_pair = text_pair if text_pair and text_pair.strip() else None
+        return self._recent.get((text, text_pair), lambda: self._decomposed(self.encode(text, text_pair)))
 
     def decompose_ids(
         self,
         encoded: EncodedText,
         token_type_ids: Ids,
         position_ids: Ids,
-        factors: Mapping[str, float] | None = None,
+        changes: ComponentChanges = NOTHING,
+        before: Decomposition | None = None,
     ) -> Decomposition:
-        """The same tokens with other segments, other positions or scaled components.
+        """The same tokens with other segments, other positions or changed components.
 
         Args:
             encoded: the text.
             token_type_ids: rows of the token type table, `(seq_len,)`; all 0 where it has one row.
             position_ids: rows of the position table, `(seq_len,)`.
-            factors: what token, segment or position vectors are multiplied by; None leaves all as they are.
+            changes: what is changed after the look-ups.
+            before: the unchanged answer to the same text; what stays the same in it is not looked up again.
 
         Raises:
             InputError: there is not one id a token, or an id is not a row of its table.
         """
+        rows, limit = self.card.vocab_size, self.card.max_position_embeddings
         for piece, token_id in zip(encoded.tokens, encoded.input_ids.tolist(), strict=True):
-            if not 0 <= token_id < self.card.vocab_size:
-                rows = self.card.vocab_size
+            if not 0 <= token_id < rows:
                 raise InputError(
                     "vocabulary", field="model", piece=piece, id=token_id, rows=rows, last=rows - 1
                 )
         for name, ids in (("token_type_ids", token_type_ids), ("position_ids", position_ids)):
             if np.shape(ids) != (len(encoded),):
                 raise InputError("ids_length", field=name, name=name, found=np.size(ids), length=len(encoded))
-        token_type_ids = read_only_ids(self._segments(np.asarray(token_type_ids, np.int64)))
-        position_ids = read_only_ids(position_ids)
-        parts = self._forward(encoded.input_ids, token_type_ids, position_ids, factors or {})
-        summed, constant = _numpy(parts.summed[0]), self.module.constant
-        return Decomposition(
-            encoded=encoded,
-            input_ids=encoded.input_ids,
-            token_type_ids=token_type_ids,
-            position_ids=position_ids,
-            token=_numpy(parts.token[0]),
-            segment=None if parts.segment is None else _numpy(parts.segment[0]),
-            position=None if parts.position is None else _numpy(parts.position[0]),
-            summed=summed,
-            normalized=None if parts.normalized is None else _numpy(parts.normalized[0]),
-            output=_numpy(parts.output[0]),
-            layer_norm=None
-            if self.module.LayerNorm is None
-            else self._step(self.module.LayerNorm, parts.summed[0]),
-            tensors=self.names,
-            absent=self.absent,
-            check=_cannot_check if factors else self._check,
-            constant=None if constant is None else _numpy(constant.sum(0).expand(len(summed), -1)),
-            own_notes=(*vector_notes(encoded, summed), *self.notes),
-        )
+        if limit:
+            _check_ids("position_ids", position_ids, limit)
+        types = read_only_ids(self._segments(np.asarray(token_type_ids, np.int64)))
+        return take_apart(self, ChosenIds(encoded, types, read_only_ids(position_ids)), changes, before)
+
+    def change(self, before: Decomposition, what_if: tuple[Intervention, ...]) -> Decomposition:
+        """The answer to the same text after changes; `before` itself where together they change nothing.
+
+        Args:
+            before: what `decompose` gave. What stays the same in it is not computed again.
+            what_if: see `embviz.embedding.interventions` for their order.
+
+        Raises:
+            InputError: a change does not fit the text, or means nothing for this model.
+        """
+        return change(self, before, what_if)
+
+    def default_positions(self, encoded: EncodedText) -> Ids:
+        """The rows of the position table of these tokens, `(seq_len,)`."""
+        positions: Ids = self.module.default_positions(torch.tensor(encoded.input_ids)[None])[0].numpy()
+        return positions
+
+    def _decomposed(self, encoded: EncodedText) -> Decomposition:
+        return self.decompose_ids(encoded, encoded.token_type_ids, self.default_positions(encoded))
 
     @torch.inference_mode()
     def embed(
@@ -176,8 +176,9 @@ class EmbeddingModel:
         Raises:
             InputError: this model has none.
         """
-        if role == "position" and self.module.position_embeddings is not None:
-            return self._as_added(role, self.module.position_embeddings.weight.float())
+        held = {"position": self.module.position_embeddings, "segment": self.module.token_type_embeddings}
+        if (table := held.get(role)) is not None:
+            return self._as_added(role, table.weight.float())
         if role not in self.names:
             raise InputError("no_table", role=role, name=self.layout.name)
         return self._as_added(role, self.tensors.tensor(self.names[role]))
@@ -188,7 +189,7 @@ class EmbeddingModel:
 
     @torch.inference_mode()
     def _as_added(self, role: str, rows: Tensor) -> Floats:
-        return _numpy(self.module.as_added(role, rows.to(self.module.position_ids.device)))
+        return as_floats(self.module.as_added(role, rows.to(self.module.position_ids.device)))
 
     def _segments(self, token_type_ids: Ids) -> Ids:
         """The ids that are looked up: all 0 in a table of one row; checked against a larger one."""
@@ -199,44 +200,8 @@ class EmbeddingModel:
             _check_ids("token_type_ids", token_type_ids, rows)
         return token_type_ids
 
-    def _step(self, norm: nn.LayerNorm, summed: Tensor) -> LayerNormStep:
-        """The operands of the LayerNorm of a sum, `(seq_len, embedding_size)`."""
-        centred = self.module.terms.norm == "layer_norm"
-        variance, mean = torch.var_mean(summed, dim=-1, correction=0)
-        weight, bias = norm.weight.float(), norm.bias
-        return LayerNormStep(
-            weight=_numpy(weight),
-            bias=_numpy(torch.zeros_like(weight) if bias is None else bias.float()),
-            eps=norm.eps if centred else 0.0,
-            mean=_numpy(mean if centred else torch.zeros_like(mean)),
-            std=_numpy(torch.sqrt(variance + norm.eps) if centred else torch.ones_like(mean)),
-            centred=centred,
-        )
-
-    @torch.inference_mode()
-    def _forward(
-        self, input_ids: Ids, token_type_ids: Ids, position_ids: Ids, factors: Mapping[str, float]
-    ) -> EmbeddingParts:
-        if self.card.max_position_embeddings:
-            _check_ids("position_ids", position_ids, self.card.max_position_embeddings)
-        device = self.module.position_ids.device
-        rows = self.tensors.rows(self.names["token"], input_ids.tolist())
-        given = {
-            "input_ids": torch.tensor(input_ids), "inputs_embeds": rows,
-            "token_type_ids": torch.tensor(token_type_ids), "position_ids": torch.tensor(position_ids),
-        }  # fmt: skip
-        parts: EmbeddingParts = self.module(
-            **{name: tensor[None].to(device) for name, tensor in given.items()}
-        )
-        if not factors:
-            return parts
-        segment, position = (
-            None if vectors is None else vectors * factors.get(name, 1.0)
-            for name, vectors in (("segment", parts.segment), ("position", parts.position))
-        )
-        return self.module.combine(parts.token * factors.get("token", 1.0), segment, position)
-
-    def _check(self, decomposition: Decomposition) -> tuple[float | None, str]:
+    def check(self, decomposition: Decomposition) -> tuple[float | None, str]:
+        """The largest |difference| to the official module on the same ids, or None, and a sentence about it."""
         ids = sorted(set(decomposition.input_ids.tolist()))
         held = {name: tensor.cpu() for name, tensor in self.module.state_dict().items()}
         tensors = {role: held[name] for role, name in MODULE_NAMES.items() if role in self.names}
@@ -254,14 +219,3 @@ def _check_ids(name: str, ids: Ids, rows: int) -> None:
     outside = [int(i) for i in np.asarray(ids).ravel() if not 0 <= i < rows]
     if outside:
         raise InputError("ids", field=name, name=name, found=outside[0], largest=rows - 1)
-
-
-def _cannot_check(_: Decomposition) -> tuple[float | None, str]:
-    return None, words("verified.scaled")
-
-
-def _numpy(tensor: Tensor) -> Floats:
-    """A read-only float32 array; the model is shared and nothing that it gave out may change it."""
-    array: Floats = tensor.detach().cpu().numpy()
-    array.flags.writeable = False
-    return array

@@ -69,6 +69,24 @@ class TextTokenizer:
         notes = (*self._text_notes(encoded, typed, full_length), *self._token_notes(encoded))
         return replace(encoded, notes=notes)
 
+    def piece_id(self, piece: str) -> int | None:
+        """The id of a piece as the vocabulary has it; None where it has no such piece."""
+        try:
+            token_id: int | None = self._tokenizer.token_to_id(piece)
+        except UnicodeEncodeError:  # a lone surrogate
+            return None
+        return token_id
+
+    def is_special(self, token_id: int) -> bool:
+        """Whether an id is that of a special token."""
+        return token_id in self._special_ids
+
+    def pieces(self, text: str) -> str:
+        """The pieces of a text, without special tokens, as a sentence can name them."""
+        with panics_refused():
+            encoding = self._tokenizer.encode(repair_surrogates(text), add_special_tokens=False)
+        return _beginning(", ".join(encoding.tokens))
+
     @cached_property
     def _cutting(self) -> Tokenizer:
         """A second tokenizer that cuts: switching truncation on and off in a shared one is not thread-safe."""

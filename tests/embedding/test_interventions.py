@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import embviz
 from embviz.embedding.decomposition import Decomposition
-from embviz.embedding.interventions import Intervention, TokenIds, change_ids, component_factors
+from embviz.embedding.interventions import Intervention, TokenIds, change_ids, component_changes
 from embviz.embedding.metrics import cosine
 from tests.reference import official
 from tests.reference.examples import examples
@@ -100,8 +100,8 @@ def test_factors_of_one_component_multiply() -> None:
         embviz.Scale("token", 0),
     )
 
-    assert component_factors(what_if) == {"segment": -1.5, "token": 0.0}
-    assert component_factors((embviz.SwapSegments(),)) == {}
+    assert component_changes(what_if).factors == {"segment": -1.5, "token": 0.0}
+    assert component_changes((embviz.SwapSegments(),)).factors == {}
 
 
 # Through the whole pipeline, bit for bit.

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import embviz
 from embviz.embedding.decomposition import Decomposition, EncodedText
+from embviz.embedding.interventions import ComponentChanges
 
 VOCABULARY, SEGMENTS, POSITIONS = 30522, 2, 512
 
@@ -53,5 +54,8 @@ def encoded(input_ids: tuple[int, ...]) -> EncodedText:
 def decompose(rows: IdRows, factors: dict[str, float] | None = None) -> Decomposition:
     """The bundled model's answer to these ids."""
     return embviz.load_model().decompose_ids(
-        encoded(rows.input_ids), np.array(rows.token_type_ids), np.array(rows.position_ids), factors
+        encoded(rows.input_ids),
+        np.array(rows.token_type_ids),
+        np.array(rows.position_ids),
+        ComponentChanges(factors=factors or {}),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -65,6 +65,9 @@ class OfficialEncoder:
         self._lock = Lock()
         self._given: Tensor | None = None
         self._enter()
+        if seed is not None:
+            drawn = dict(self.module.named_parameters())
+            self._place({own: drawn[own] for own in self.wanted.values()})
 
     @property
     def wanted(self) -> dict[str, str]:
@@ -77,6 +80,12 @@ class OfficialEncoder:
             for name, _ in self.module.named_parameters()
             if at + name not in own and not name.startswith(below)
         }
+
+    @property
+    def size(self) -> int:
+        """How many numbers the weights have."""
+        parameters = dict(self.module.named_parameters())
+        return sum(parameters[own].numel() for own in self.wanted.values())
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Takes the weights, by the names of the base model, float32.

@@ -17,6 +17,7 @@ from embviz.embedding.decomposition import (
     LayerNormStep,
     read_only_ids,
 )
+from embviz.embedding.layers import LayerMovement, measure_layers
 from embviz.embedding.layout import EmbeddingLayout
 from embviz.embedding.layouts import layout_of
 from embviz.embedding.module import EmbeddingParts, default_device
@@ -26,6 +27,7 @@ from embviz.i18n import text as words
 from embviz.models.building import MODULE_NAMES, build_module, model_type_of, resolve
 from embviz.models.card import ModelCard
 from embviz.models.checkpoint import TensorSource
+from embviz.models.encoder import Encoder
 from embviz.models.facts import model_notes, vector_notes
 from embviz.models.sources import ModelFiles
 
@@ -45,6 +47,7 @@ class EmbeddingModel:
         tokenizer: text to ids.
         module: the input layer, in eval mode.
         tensors: its weights by name.
+        encoder: its layers above the input.
 
     Raises:
         ModelError: it cannot be shown exactly; the sentence says why.
@@ -61,6 +64,7 @@ class EmbeddingModel:
         )
         self.notes = model_notes(self.layout, self.config, self.module, self.names)
         self.tokenizer = files.tokenizer(terms.max_length)
+        self.encoder = Encoder(self.layout, self.names, files)
         self.card = ModelCard(
             ref=ref,
             name=files.name,
@@ -138,6 +142,23 @@ class EmbeddingModel:
             constant=None if constant is None else _numpy(constant.sum(0).expand(len(summed), -1)),
             own_notes=(*vector_notes(encoded, summed), *self.notes),
         )
+
+    def through_encoder(
+        self, before: Decomposition, after: Decomposition, *, allow_download: bool = False
+    ) -> LayerMovement:
+        """How far each token of one input moved in every layer.
+
+        Args:
+            before: the input as encoded.
+            after: the same after a change.
+            allow_download: whether weights may be fetched; `encoder.download_bytes` says how many.
+
+        Raises:
+            ModelError: the layers cannot be run, or have to be fetched first.
+        """
+        states = self.encoder.states(before, after, allow_download=allow_download)
+        random_cosines = self.encoder.random_cosines(self.decompose)
+        return measure_layers(*states, random_cosines, untrained=self.encoder.untrained)
 
     @torch.inference_mode()
     def embed(

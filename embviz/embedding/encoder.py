@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib import import_module
 from inspect import signature
 from threading import Lock
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from embviz.embedding.decomposition import Floats, Ids
+from embviz.embedding.encoder_door import Door, Given, find_door
 from embviz.embedding.layout import Config, EmbeddingLayout
 from embviz.embedding.module import default_device
 from embviz.embedding.verification import official_config
@@ -30,20 +30,6 @@ class NoEncoderError(Exception):
     """The layers of this model cannot be run on given vectors; the text is the reason."""
 
 
-@dataclass(frozen=True)
-class _Door:
-    """Where given vectors enter the official model.
-
-    Attributes:
-        side: whether they replace the result of a module, what a module is given first, or, where nothing is done
-            to word vectors before the first layer, are given to the model as `inputs_embeds`.
-        at: the module.
-    """
-
-    side: Literal["result", "argument", "inputs_embeds"]
-    at: str = ""
-
-
 class OfficialEncoder:
     """The official base model, or its text tower or encoder, without an input layer of its own.
 
@@ -57,62 +43,68 @@ class OfficialEncoder:
     """
 
     def __init__(self, layout: EmbeddingLayout, config: Config, seed: int | None = None) -> None:
+        if config.get("quantization_config"):
+            raise NoEncoderError("their weights are quantised")
         self.layout = layout
         self._roles = layout.tensors(layout.settings(config))
-        with _as_no_encoder():
-            self.module = self._build(config, seed)
-            self._door = self._find_door(config)
         self._lock = Lock()
-        self._given: Tensor | None = None
-        self._enter()
+        with as_no_encoder():
+            self.module, embeddings = self._build(config, seed)
+            door = find_door(self.module, layout, config, embeddings)
+        self.name = type(self.module).__name__
+        if door is None:
+            raise NoEncoderError(f"{self.name} has no list of layers")
+        self._door: Door = door
+        self._given = Given(self.module, door)
         if seed is not None:
-            drawn = dict(self.module.named_parameters())
+            drawn = self._own()
             self._place({own: drawn[own] for own in self.wanted.values()})
+
+    @property
+    def at(self) -> str:
+        """What stands before the module's names in those of the base model."""
+        return "" if self.layout.official_at in ("", "embeddings") else f"{self.layout.official_at}."
 
     @property
     def wanted(self) -> dict[str, str]:
         """Names of the tensors that have to be loaded, those of the module by those of the base model."""
-        at = f"{self.layout.official_at}." if self.layout.official_at not in ("", "embeddings") else ""
-        own = {name for names in self._roles.values() for name in names}
+        input_layer = {name for names in self._roles.values() for name in names}
         below = ("pooler.", *((f"{self._door.at}.",) if self._door.side == "result" else ()))
         return {
-            at + name: name
-            for name, _ in self.module.named_parameters()
-            if at + name not in own and not name.startswith(below)
+            self.at + name: name
+            for name in self._own()
+            if self.at + name not in input_layer and not name.startswith(below)
         }
 
     @property
     def size(self) -> int:
         """How many numbers the weights have."""
-        parameters = dict(self.module.named_parameters())
-        return sum(parameters[own].numel() for own in self.wanted.values())
+        own = self._own()
+        return sum(own[name].numel() for name in self.wanted.values())
+
+    def converts(self) -> bool:
+        """Whether transformers knows checkpoints of this class with other names or other shapes."""
+        from transformers.conversion_mapping import get_model_conversion_mapping
+
+        with as_no_encoder():
+            return bool(get_model_conversion_mapping(self.module, add_legacy=False))  # type: ignore[arg-type]
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
-        """Takes the weights, by the names of the base model, float32.
+        """Takes the weights, by the names of the base model or as transformers converts them, float32.
 
         Raises:
             NoEncoderError: one is missing, or does not fit.
         """
-        parameters, wanted = dict(self.module.named_parameters()), self.wanted
-        for name, own in wanted.items():
+        own, wanted = self._own(), self.wanted
+        if not wanted.keys() <= tensors.keys():
+            tensors = self._converted(tensors)
+        for name, ours in wanted.items():
             if name not in tensors:
-                raise NoEncoderError(f"{name} is missing")
-            found, fitting = list(tensors[name].shape), list(parameters[own].shape)
+                raise NoEncoderError(f"the checkpoint has no tensor {name}")
+            found, fitting = list(tensors[name].shape), list(own[ours].shape)
             if found != fitting:
                 raise NoEncoderError(f"{name} has the shape {found}, where {fitting} fits")
-        self._place({own: tensors[name] for name, own in wanted.items()})
-
-    def _place(self, state: Mapping[str, Tensor]) -> None:
-        """Puts weights into the module; what is never looked at becomes zeros that take no room."""
-        device = default_device()
-        for name, parameter in list(self.module.named_parameters(remove_duplicate=False)):
-            path, _, own = name.rpartition(".")
-            tensor = state.get(name)
-            if tensor is None:
-                tensor = torch.zeros((), device=device).expand(parameter.shape)
-            module = self.module.get_submodule(path)
-            setattr(module, own, nn.Parameter(tensor.to(device), requires_grad=False))
-        self.module.to(device)
+        self._place({ours: tensors[name] for name, ours in wanted.items()})
 
     @torch.inference_mode()
     def run(self, outputs: Sequence[Floats], token_type_ids: Sequence[Ids]) -> list[Floats]:
@@ -129,26 +121,23 @@ class OfficialEncoder:
         Raises:
             NoEncoderError: the official class does not run on it, or gives other states than one a token.
         """
-        device = next(iter(self.module.parameters())).device
-        given = torch.tensor(np.stack(outputs), device=device)
-        with self._lock, _as_no_encoder():
-            self._given = given
+        given = torch.tensor(np.stack(outputs), device=default_device())
+        with self._lock, as_no_encoder():
+            self._given.vectors = given
             try:
                 result = self.module(**self._arguments(given, np.stack(token_type_ids)))
             finally:
-                self._given = None
+                self._given.vectors = None
         found = getattr(result, "hidden_states", None) or getattr(result, "encoder_hidden_states", None)
         if found is None:
-            raise NoEncoderError(f"{type(self.module).__name__} does not tell the states of its layers")
+            raise NoEncoderError(f"{self.name} does not tell the states of its layers")
         states = [state[:, : given.shape[1]].float() for state in found]
         if any(state.shape != given.shape for state in states):
-            raise NoEncoderError(
-                f"the layers of {type(self.module).__name__} do not all have one state of one width for each token"
-            )
+            raise NoEncoderError(f"not all layers of {self.name} have one state of one width for each token")
         # Some note what a layer is given before it is replaced; the others must have noted what was given.
         noted = self._door.side != "argument"
         if noted and not torch.allclose(states[0], given, atol=SAME, rtol=SAME, equal_nan=True):
-            raise NoEncoderError(f"{type(self.module).__name__} changes what it is given before its first layer")
+            raise NoEncoderError(f"{self.name} changes what it is given before its first layer")
         stacked = torch.stack([given, *states[1:]], dim=1).cpu().numpy()
         stacked.flags.writeable = False
         return list(stacked)
@@ -156,11 +145,11 @@ class OfficialEncoder:
     def _arguments(self, given: Tensor, token_type_ids: np.ndarray) -> dict[str, Any]:
         accepted = signature(self.module.forward).parameters
         batch, length, _ = given.shape
-        pad = self.layout.pad if isinstance(self.layout.pad, int) else getattr(self._config, self.layout.pad, 0)
-        ids = torch.full((batch, length), 1 if pad != 1 else 2, device=given.device)  # any but padding
-        ones = torch.ones_like(ids)
+        pad = self.layout.pad
+        padding = pad if isinstance(pad, int) else getattr(self._config, pad, None)
+        ids = torch.full((batch, length), 2 if padding == 1 else 1, device=given.device)  # any but padding
         arguments: dict[str, Any] = {
-            "attention_mask": ones, "use_cache": False,
+            "attention_mask": torch.ones_like(ids), "use_cache": False,
             "bbox": torch.zeros((batch, length, 4), dtype=torch.long, device=given.device),
         }  # fmt: skip
         if self._door.side == "inputs_embeds":
@@ -172,81 +161,75 @@ class OfficialEncoder:
         arguments = {name: value for name, value in arguments.items() if name in accepted}
         return {**arguments, "output_hidden_states": True, "return_dict": True}
 
-    def _build(self, config: Config, seed: int | None) -> nn.Module:
+    def _build(self, config: Config, seed: int | None) -> tuple[nn.Module, str | None]:
+        """The official module and, where it is a module of its own, the name of its input layer."""
         from transformers.initialization import no_init_weights
         from transformers.models.auto.modeling_auto import MODEL_MAPPING
 
-        official = official_config(self.layout, config)
+        self._config = official_config(self.layout, config)
         module_path, class_name = f"transformers.models.{self.layout.official}".rsplit(".", 1)
         kind: Any = getattr(import_module(module_path), class_name)
-        inner = self.layout.official_at == "embeddings"
-        if inner:
-            known = MODEL_MAPPING[type(official)]
-            made: Any = known[0] if isinstance(known, tuple) else known
-        else:
-            made = kind
-        if seed is None:
+        apart = self.layout.official_at == "embeddings"
+        known: Any = MODEL_MAPPING[type(self._config)] if apart else kind
+        made = known[0] if isinstance(known, tuple) else known
+        if seed is None:  # memory that is not written to takes no room
             with _building, no_init_weights():
-                whole: nn.Module = made(official)
+                whole: nn.Module = made(self._config)
         else:
             with _building, torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
-                whole = made(official)
-        if inner:
-            at = next(name for name, part in whole.named_modules() if type(part) is kind)
-            self._embeddings = at.rpartition(".")[2]
-            whole = whole.get_submodule(at.rpartition(".")[0])
-        self._config: Any = getattr(whole, "config", official)
-        return whole.eval()
+                whole = made(self._config)
+        if not apart:
+            return whole.eval(), None
+        at, _, name = next(at for at, part in whole.named_modules() if type(part) is kind).rpartition(".")
+        reader = whole.get_submodule(at)
+        self._config = getattr(reader, "config", self._config)
+        return reader.eval(), name
 
-    def _find_door(self, config: Config) -> _Door:
-        layout, roles = self.layout, self._roles
-        if layout.official_at == "embeddings":
-            return _Door("result", self._embeddings)
-        if layout.after is not None:
-            return _Door("result", layout.after if "after_weight" in roles else "embeddings")
-        if "weight" in roles:
-            at = f"{layout.official_at}." if layout.official_at else ""
-            return _Door("result", layout.norm[0].removeprefix(at))
-        scale = layout.scale(layout.settings(config))
-        words_alone = scale == 1 and "position" not in roles and layout.computed is None
-        if words_alone and "inputs_embeds" in signature(self.module.forward).parameters:
-            return _Door("inputs_embeds")
-        blocks = next(
-            (name for name, part in self.module.named_modules() if isinstance(part, nn.ModuleList)), None
-        )
-        if blocks is None:
-            raise NoEncoderError(f"{type(self.module).__name__} has no list of layers")
-        return _Door("argument", f"{blocks}.0")
+    def _own(self) -> dict[str, Tensor]:
+        """The module's weights, and what else it would save; each once, by its first name."""
+        state: Mapping[str, Tensor] = self.module.state_dict(keep_vars=True)
+        first = {id(tensor): name for name, tensor in reversed(state.items())}
+        return {name: state[name] for name in first.values() if state[name].is_floating_point()}
 
-    def _enter(self) -> None:
-        """Has the given vectors replace the model's own; a longer, padded sequence keeps its padding."""
-        if self._door.side == "inputs_embeds":
-            return
-        part = self.module.get_submodule(self._door.at)
-        if self._door.side == "result":
-            part.register_forward_hook(lambda _, __, result: self._replaced(result))
-            return
+    def _converted(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The weights out of a checkpoint with other names, as the official class loads it."""
+        from transformers.utils import logging
 
-        def argument(_: nn.Module, args: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-            if args:
-                return self._replaced(args), kwargs
-            return args, {**kwargs, "hidden_states": self._replaced(kwargs["hidden_states"])}
+        given = {name.removeprefix(self.at): tensor for name, tensor in tensors.items()}
+        official: Any = type(self.module)
+        level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        with _building, as_no_encoder(), torch.random.fork_rng(devices=[]):
+            logging.set_verbosity_error()
+            logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+            try:
+                made, told = official.from_pretrained(
+                    None, config=self._config, state_dict=given, dtype=torch.float32, output_loading_info=True
+                )
+            finally:
+                logging.set_verbosity(level)
+                if bars:
+                    logging.enable_progress_bar()  # type: ignore[no-untyped-call]
+        state, missing = made.state_dict(), set(told["missing_keys"])
+        return {name: state[own] for name, own in self.wanted.items() if own not in missing}
 
-        part.register_forward_pre_hook(argument, with_kwargs=True)
-
-    def _replaced(self, result: Any) -> Any:
-        if isinstance(result, tuple):
-            return (self._replaced(result[0]), *result[1:])
-        if self._given is None:
-            return result
-        replaced = result.clone()
-        replaced[:, : self._given.shape[1]] = self._given
-        return replaced
+    def _place(self, state: Mapping[str, Tensor]) -> None:
+        """Puts weights into the module; what is never looked at becomes zeros that take no room."""
+        device, own = default_device(), self._own()
+        loaded = {id(tensor): state[name] for name, tensor in own.items() if name in state}
+        held = [*own.values(), *self.module.parameters()]  # so that no new tensor gets the id of an old one
+        zero = torch.zeros((), device=device)
+        for module in self.module.modules():
+            for name, old in list(module.named_parameters(recurse=False)):
+                new = loaded[id(old)].to(device) if id(old) in loaded else zero.expand(old.shape)
+                setattr(module, name, nn.Parameter(new, requires_grad=False))
+            for name, buffer in list(module.named_buffers(recurse=False)):
+                setattr(module, name, loaded.get(id(buffer), buffer).to(device))
+        held.clear()
 
 
 @contextmanager
-def _as_no_encoder() -> Iterator[None]:
+def as_no_encoder() -> Iterator[None]:
     """Whatever a class of transformers raises for a config or vectors that it was not made for, as the reason."""
     try:
         yield

@@ -90,7 +90,7 @@ class Checkpoint:
 
     def remote_bytes(self, names: Collection[str]) -> int:
         """How many bytes a network would have to bring for these tensors; 0 where they are on this machine."""
-        return sum(entry.nbytes for entry in self._index.entries(names).values() if entry.file.remote)
+        return sum(entry.nbytes for entry in self._index.entries(names).values() if entry.file.over_network)
 
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""

@@ -52,7 +52,7 @@ class Encoder:
     def __init__(self, layout: EmbeddingLayout, names: Mapping[str, str], files: ModelFiles) -> None:
         self._layout, self._config, self._tensors = layout, files.config, files.tensors
         self._name, self._seed = files.name, files.seed
-        self._prefix = _prefix(layout, names)
+        self._input_names, self._prefix = names, _prefix(layout, names)
         self._official: OfficialEncoder | None = None
         self._loaded = False
         self._states: OrderedDict[bytes, Floats] = OrderedDict()
@@ -148,22 +148,35 @@ class Encoder:
         return self._official
 
     def _names(self, official: OfficialEncoder) -> dict[str, str]:
-        """For each tensor that is wanted, its name in the checkpoint.
+        """For each tensor that is wanted, its name in the checkpoint; all that may be converted where they differ.
 
         Raises:
             ModelError: the checkpoint lacks one; random numbers are never put in its place.
         """
         if self._seed is not None:
             return {}
-        known, found = self._tensors.names(), {}
-        for name in official.wanted:
-            own = old = self._prefix + name
-            for new, gamma in OLD_NAMES.items():
-                old = old.replace(new, gamma)
-            if own not in known and old not in known:
-                raise ModelError("encoder_tensor", field="model", name=own)
-            found[name] = own if own in known else old
-        return found
+        known = self._tensors.names()
+        found = {name: self._known(name) for name in official.wanted}
+        missing = next((name for name, own in found.items() if own is None), None)
+        if missing is None:
+            return {name: own for name, own in found.items() if own is not None}
+        if not official.converts():
+            raise ModelError("encoder_tensor", field="model", name=self._prefix + missing)
+        start = self._prefix + official.at
+        inputs = set(self._input_names.values())
+        return {
+            name.removeprefix(self._prefix): name
+            for name in known
+            if name.startswith(start) and name not in inputs
+        }
+
+    def _known(self, name: str) -> str | None:
+        """The name in the checkpoint of a tensor of the base model; None where it has none."""
+        known, own = self._tensors.names(), self._prefix + name
+        old = own
+        for new, gamma in OLD_NAMES.items():
+            old = old.replace(new, gamma)
+        return own if own in known else old if old in known else None
 
     def _refusal(self, error: NoEncoderError) -> ModelError:
         return ModelError("no_encoder", field="model", name=self._layout.name, reason=error)

@@ -21,7 +21,7 @@ class File(Protocol):
         """Its length in bytes."""
 
     @property
-    def remote(self) -> bool:
+    def over_network(self) -> bool:
         """Whether its bytes come over a network."""
 
     def read(self, start: int, stop: int) -> bytes:
@@ -35,7 +35,7 @@ class File(Protocol):
 class LocalFile:
     """A file on disk. It is read and not mapped, so that a file that shrinks raises instead of killing us."""
 
-    remote = False
+    over_network = False
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         self.path = path
@@ -72,7 +72,7 @@ class KnownStart:
 
     def __init__(self, file: File, start: bytes) -> None:
         self.file, self.start = file, start
-        self.name, self.size, self.remote = file.name, file.size, file.remote
+        self.name, self.size, self.over_network = file.name, file.size, file.over_network
 
     def read(self, start: int, stop: int) -> bytes:
         """The bytes `start <= i < stop`.

@@ -71,7 +71,7 @@ class RangeFile:
     The signed address gets no token. When it has expired, the Hub is asked again, by one thread for all.
     """
 
-    remote = True
+    over_network = True
 
     def __init__(self, remote: RemoteFile) -> None:
         self.remote, self.url, self.name, self.size = remote, remote.url, remote.name, remote.size

@@ -156,9 +156,9 @@ class EmbeddingModel:
         Raises:
             ModelError: the layers cannot be run, or have to be fetched first.
         """
-        states = self.encoder.states(before, after, allow_download=allow_download)
+        first, second = self.encoder.states(before, after, allow_download=allow_download)
         random_cosines = self.encoder.random_cosines(self.decompose)
-        return measure_layers(*states, random_cosines, untrained=self.encoder.untrained)
+        return measure_layers(first, second, random_cosines, untrained=self.encoder.untrained)
 
     @torch.inference_mode()
     def embed(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embviz.embedding.decomposition import Decomposition, Floats
+from embviz.embedding.layers import LayerMovement
 from embviz.embedding.metrics import Metrics, measure
 from embviz.embedding.movement import Movement, SegmentLens, movement, segment_lens
 from embviz.embedding.projection import Projection, fit_projection
@@ -144,3 +145,17 @@ def _vocabulary_sample(model: EmbeddingModel) -> Floats:
     starts = np.random.default_rng(VOCABULARY_SEED).choice(size // VOCABULARY_RUN, runs, replace=False)
     ids = np.sort(starts)[:, None] * VOCABULARY_RUN + np.arange(VOCABULARY_RUN)
     return model.token_rows(ids.ravel())
+
+
+def through_encoder(analysis: Analysis, *, allow_download: bool = False) -> LayerMovement:
+    """What the changes of a Recipe do in every layer of the model; computed only when it is asked for.
+
+    Args:
+        analysis: of the Recipe.
+        allow_download: whether the weights of a model of the Hub may be fetched.
+
+    Raises:
+        ModelError: the layers cannot be run, or have to be fetched first; the sentence says how large they are.
+    """
+    model = load_model(analysis.recipe.model, analysis.recipe.revision)
+    return model.through_encoder(analysis.before, analysis.after, allow_download=allow_download)

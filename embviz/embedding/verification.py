@@ -125,11 +125,8 @@ class OfficialInput:
         return {name: value for name, value in given.items() if name in accepted}
 
     def _build(self, config: Config) -> nn.Module:
-        from transformers import AutoConfig
-
-        settings = json.loads(json.dumps(dict(config)), object_hook=_special_float)
-        settings = {key: value for key, value in settings.items() if key not in ("model_type", "layer_types")}
-        official: Any = type(AutoConfig.for_model(self.layout.model_type)).from_dict(settings)
+        settings = {key: value for key, value in config.items() if key != "layer_types"}
+        official = official_config(self.layout, settings)
         if self.layout.config_at is not None:
             official = getattr(official, self.layout.config_at)
         self._shrink(official)
@@ -188,6 +185,15 @@ def _as_not_checked() -> Iterator[None]:
     except Exception as error:  # a stranger's code: hundreds of classes, each with errors of its own
         reason = str(error).strip() or type(error).__name__
         raise NotCheckedError(reason.splitlines()[0]) from error
+
+
+def official_config(layout: EmbeddingLayout, config: Config) -> Any:
+    """The official config object of a config.json, whatever the architecture calls itself there."""
+    from transformers import AutoConfig
+
+    settings = json.loads(json.dumps(dict(config)), object_hook=_special_float)
+    settings.pop("model_type", None)
+    return type(AutoConfig.for_model(layout.model_type)).from_dict(settings)
 
 
 def _special_float(entry: dict[str, Any]) -> Any:

@@ -29,6 +29,9 @@ class TensorSource(Protocol):
     def dtype(self, name: str) -> str:
         """How the file stores a tensor, in torch's words ("float16"), without reading it."""
 
+    def remote_bytes(self, names: Collection[str]) -> int:
+        """How many bytes a network would have to bring for these tensors; 0 where they are on this machine."""
+
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""
 
@@ -84,6 +87,10 @@ class Checkpoint:
     def dtype(self, name: str) -> str:
         """How the file stores a tensor, in torch's words ("float16"), without reading it."""
         return self._entry(name).stored
+
+    def remote_bytes(self, names: Collection[str]) -> int:
+        """How many bytes a network would have to bring for these tensors; 0 where they are on this machine."""
+        return sum(entry.nbytes for entry in self._index.entries(names).values() if entry.file.over_network)
 
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""
@@ -165,6 +172,10 @@ class MemoryTensors:
     def dtype(self, name: str) -> str:
         """How a tensor is stored, in torch's words ("float32")."""
         return dtype_name(self.tensors[name].dtype)
+
+    def remote_bytes(self, names: Collection[str]) -> int:  # noqa: ARG002 - whatever they are called
+        """0, since they are in memory."""
+        return 0
 
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""

@@ -20,6 +20,10 @@ class File(Protocol):
     def size(self) -> int:
         """Its length in bytes."""
 
+    @property
+    def over_network(self) -> bool:
+        """Whether its bytes come over a network."""
+
     def read(self, start: int, stop: int) -> bytes:
         """The bytes `start <= i < stop`, never fewer.
 
@@ -30,6 +34,8 @@ class File(Protocol):
 
 class LocalFile:
     """A file on disk. It is read and not mapped, so that a file that shrinks raises instead of killing us."""
+
+    over_network = False
 
     def __init__(self, path: Path, name: str | None = None) -> None:
         self.path = path
@@ -66,7 +72,7 @@ class KnownStart:
 
     def __init__(self, file: File, start: bytes) -> None:
         self.file, self.start = file, start
-        self.name, self.size = file.name, file.size
+        self.name, self.size, self.over_network = file.name, file.size, file.over_network
 
     def read(self, start: int, stop: int) -> bytes:
         """The bytes `start <= i < stop`.

@@ -69,8 +69,9 @@ class RangeFile:
     """The first range is asked of the Hub, which answers with a signed address; later ones go straight there.
 
     The signed address gets no token. When it has expired, the Hub is asked again, by one thread for all.
-
     """
+
+    over_network = True
 
     def __init__(self, remote: RemoteFile) -> None:
         self.remote, self.url, self.name, self.size = remote, remote.url, remote.name, remote.size

@@ -17,6 +17,9 @@ a Longformer (12.6 MB) is below it, the word table of MiniLM (46.9 MB) above."""
 PUBLIC_WHOLE_TENSOR = 300_000_000
 """The largest tensor, or file that can only be read as a whole, that a shared server reads."""
 
+PUBLIC_ENCODER = 600_000_000
+"""The largest encoder, in bytes of float32, that a shared server holds in memory: BERT-base's has 342 MB."""
+
 
 def is_public() -> bool:
     """Whether this is a shared server."""

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from embviz.embedding.decomposition import Decomposition, EncodedText, Floats, Ids, read_only_ids
 from embviz.embedding.interventions import ComponentChanges, Intervention
+from embviz.embedding.layers import LayerMovement, measure_layers
 from embviz.embedding.layout import EmbeddingLayout
 from embviz.embedding.layouts import layout_of
 from embviz.embedding.module import default_device
@@ -21,6 +22,7 @@ from embviz.i18n import text as words
 from embviz.models.building import MODULE_NAMES, build_module, model_type_of, resolve
 from embviz.models.card import ModelCard
 from embviz.models.checkpoint import TensorSource
+from embviz.models.encoder import Encoder
 from embviz.models.facts import model_notes
 from embviz.models.recent import RecentDecompositions
 from embviz.models.sources import ModelFiles
@@ -43,6 +45,7 @@ class EmbeddingModel:
         tokenizer: text to ids.
         module: the input layer, in eval mode.
         tensors: its weights by name.
+        encoder: its layers above the input.
 
     Raises:
         ModelError: it cannot be shown exactly; the sentence says why.
@@ -60,6 +63,7 @@ class EmbeddingModel:
         self.notes = model_notes(self.layout, self.config, self.module, self.names)
         self.tokenizer = files.tokenizer(terms.max_length)
         self._recent = RecentDecompositions()
+        self.encoder = Encoder(self.layout, self.names, files)
         self.card = ModelCard(
             ref=ref,
             name=files.name,
@@ -138,6 +142,23 @@ class EmbeddingModel:
 
     def _decomposed(self, encoded: EncodedText) -> Decomposition:
         return self.decompose_ids(encoded, encoded.token_type_ids, self.default_positions(encoded))
+
+    def through_encoder(
+        self, before: Decomposition, after: Decomposition, *, allow_download: bool = False
+    ) -> LayerMovement:
+        """How far each token of one input moved in every layer.
+
+        Args:
+            before: the input as encoded.
+            after: the same after a change.
+            allow_download: whether weights may be fetched; `encoder.download_bytes` says how many.
+
+        Raises:
+            ModelError: the layers cannot be run, or have to be fetched first.
+        """
+        first, second = self.encoder.states(before, after, allow_download=allow_download)
+        random_cosines = self.encoder.random_cosines(self.decompose)
+        return measure_layers(first, second, random_cosines, untrained=self.encoder.untrained)
 
     @torch.inference_mode()
     def embed(

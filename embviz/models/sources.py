@@ -57,6 +57,7 @@ class ModelFiles:
         origin: where the numbers come from, one phrase.
         revision: the commit of the Hub that is read; None means that it comes from elsewhere.
         sizes: the files of the model by name, with their sizes in bytes.
+        seed: draws the weights of the encoder of a model that was never trained; None means that it was.
     """
 
     name: str
@@ -66,6 +67,7 @@ class ModelFiles:
     origin: str
     revision: str | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
+    seed: int | None = None
 
 
 def open_model(ref: str, revision: str | None = None, *, allow_download: bool = False) -> ModelFiles:
@@ -195,6 +197,7 @@ def open_untrained() -> ModelFiles:
         tensors=MemoryTensors(tensors),
         tokenizer=_bundled_tokenizer(),
         origin=f"random weights, seed {UNTRAINED_SEED}",
+        seed=UNTRAINED_SEED,
     )
 
 

@@ -1,0 +1,196 @@
+"""The layers of an open model: read when they are first asked for, kept with it, and run once for each input."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from threading import RLock
+
+import numpy as np
+
+from embviz.embedding.decomposition import Decomposition, Floats
+from embviz.embedding.encoder import NoEncoderError, OfficialEncoder
+from embviz.embedding.layers import Numbers, mean_cosines
+from embviz.embedding.layout import EmbeddingLayout
+from embviz.errors import ModelError
+from embviz.models.files import size_text
+from embviz.models.limits import PUBLIC_ENCODER, is_public
+from embviz.models.roles import OLD_NAMES
+from embviz.models.sources import ModelFiles
+
+MAX_STATES = 64_000_000
+"""Bytes of states that are kept: 180 inputs of 16 tokens of the bundled model, 3 of 512 tokens of BERT-base."""
+
+SAMPLE = (
+    "The old bridge over the river was closed for repairs last winter.",
+    "She asked the committee to publish all of its minutes online.",
+    "Ripe tomatoes taste best when they are still warm from the sun.",
+    "Shares of the company fell by nine percent after the report.",
+    "How many moons does Saturn have?",
+    "Please leave your shoes at the door and come in.",
+    "The algorithm sorts a list of numbers in linear time.",
+    "Two goalkeepers were injured before the second half began.",
+    "A cold wind blew across the empty market square at dawn.",
+    "Vaccines train the immune system without causing the disease.",
+)
+"""Texts that have nothing to do with each other: how alike are tokens out of different ones?"""
+
+
+class Encoder:
+    """The layers of one model.
+
+    Args:
+        layout: how its architecture makes its input.
+        names: its tensors of the input layer in the checkpoint by role.
+        files: its config and its tensors.
+
+    Attributes:
+        untrained: whether its weights are random ones, drawn as the official class draws them.
+    """
+
+    def __init__(self, layout: EmbeddingLayout, names: Mapping[str, str], files: ModelFiles) -> None:
+        self._layout, self._config, self._tensors = layout, files.config, files.tensors
+        self._name, self._seed = files.name, files.seed
+        self._input_names, self._prefix = names, _prefix(layout, names)
+        self._official: OfficialEncoder | None = None
+        self._loaded = False
+        self._states: OrderedDict[bytes, Floats] = OrderedDict()
+        self._random_cosines: Numbers | None = None
+        self._lock = RLock()
+        self.untrained = files.seed is not None
+
+    @property
+    def download_bytes(self) -> int:
+        """How many bytes have to come over the network before it can run; 0 where it is in memory or on disk.
+
+        Raises:
+            ModelError: this model has no layers that could be run.
+        """
+        with self._lock:
+            if self._loaded or self._seed is not None:
+                return 0
+            return self._tensors.remote_bytes(self._names(self._build()).values())
+
+    def states(self, *inputs: Decomposition, allow_download: bool = False) -> tuple[Floats, ...]:
+        """The states of every layer for each input, `(layers + 1, seq_len, hidden_size)`, read-only.
+
+        Inputs that were seen before are not run again; those that were not are run as one batch.
+
+        Args:
+            inputs: of one length; `output` is what enters, `token_type_ids` matters where segments enter in the
+                attention.
+            allow_download: whether weights may be fetched; see `download_bytes`.
+
+        Raises:
+            ModelError: the layers cannot be run, or have to be fetched first: the sentence says how large they are.
+        """
+        keys = [_key(one) for one in inputs]
+        with self._lock:
+            new = {key: one for key, one in zip(keys, inputs, strict=True) if key not in self._states}
+            found = dict(zip(new, self._run(list(new.values()), allow_download=allow_download), strict=True))
+            result = tuple(found[key] if key in found else self._states[key] for key in keys)
+            for key, states in zip(keys, result, strict=True):
+                self._states[key] = states
+                self._states.move_to_end(key)
+            while len(self._states) > 1 and sum(kept.nbytes for kept in self._states.values()) > MAX_STATES:
+                self._states.popitem(last=False)
+        return result
+
+    def random_cosines(self, decompose: Callable[[str], Decomposition]) -> Numbers:
+        """The yardstick: mean cosine of tokens out of different texts of `SAMPLE`, `(layers + 1,)`.
+
+        Computed once. The weights must be there already, so `states` comes first.
+
+        Args:
+            decompose: a text to the input layer's answer.
+        """
+        with self._lock:
+            if self._random_cosines is None:
+                texts = [self._run([decompose(text)], allow_download=False)[0] for text in SAMPLE]
+                self._random_cosines = mean_cosines(texts)
+            return self._random_cosines
+
+    def _run(self, inputs: list[Decomposition], *, allow_download: bool) -> list[Floats]:
+        if not inputs:
+            return []
+        official = self._load(allow_download=allow_download)
+        try:
+            return official.run([one.output for one in inputs], [one.token_type_ids for one in inputs])
+        except NoEncoderError as error:
+            raise self._refusal(error) from error
+
+    def _load(self, *, allow_download: bool) -> OfficialEncoder:
+        official = self._build()
+        if self._loaded:
+            return official
+        names = self._names(official)
+        if is_public() and (size := 4 * official.size) > PUBLIC_ENCODER:
+            limit = size_text(PUBLIC_ENCODER)
+            raise ModelError("encoder_too_large", field="model", size=size_text(size), limit=limit)
+        if self._seed is None:
+            if not allow_download and (remote := self._tensors.remote_bytes(names.values())):
+                raise ModelError("encoder_download", field="model", name=self._name, size=size_text(remote))
+            read = self._tensors.read(names.values(), whole=True)
+            try:
+                official.load({name: read[found] for name, found in names.items()})
+            except NoEncoderError as error:
+                raise self._refusal(error) from error
+        self._loaded = True
+        return official
+
+    def _build(self) -> OfficialEncoder:
+        if self._official is None:
+            try:
+                self._official = OfficialEncoder(self._layout, self._config, self._seed)
+            except NoEncoderError as error:
+                raise self._refusal(error) from error
+        return self._official
+
+    def _names(self, official: OfficialEncoder) -> dict[str, str]:
+        """For each tensor that is wanted, its name in the checkpoint; all that may be converted where they differ.
+
+        Raises:
+            ModelError: the checkpoint lacks one; random numbers are never put in its place.
+        """
+        if self._seed is not None:
+            return {}
+        known = self._tensors.names()
+        found = {name: self._known(name) for name in official.wanted}
+        missing = next((name for name, own in found.items() if own is None), None)
+        if missing is None:
+            return {name: own for name, own in found.items() if own is not None}
+        if not official.converts():
+            raise ModelError("encoder_tensor", field="model", name=self._prefix + missing)
+        start = self._prefix + official.at
+        inputs = set(self._input_names.values())
+        return {
+            name.removeprefix(self._prefix): name
+            for name in known
+            if name.startswith(start) and name not in inputs
+        }
+
+    def _known(self, name: str) -> str | None:
+        """The name in the checkpoint of a tensor of the base model; None where it has none."""
+        known, own = self._tensors.names(), self._prefix + name
+        old = own
+        for new, gamma in OLD_NAMES.items():
+            old = old.replace(new, gamma)
+        return own if own in known else old if old in known else None
+
+    def _refusal(self, error: NoEncoderError) -> ModelError:
+        return ModelError("no_encoder", field="model", name=self._layout.name, reason=error)
+
+
+def _prefix(layout: EmbeddingLayout, names: Mapping[str, str]) -> str:
+    """What stands before the names of the base model in the checkpoint."""
+    word = names["token"]
+    return word.removesuffix(max((own for own in layout.token if word.endswith(own)), key=len))
+
+
+def _key(one: Decomposition) -> bytes:
+    """The same for inputs that the encoder cannot tell apart."""
+    digest = sha256(np.ascontiguousarray(one.output).data)
+    digest.update(repr(one.output.shape).encode())
+    digest.update(np.ascontiguousarray(one.token_type_ids).data)
+    return digest.digest()

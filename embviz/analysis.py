@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from weakref import WeakKeyDictionary
@@ -17,6 +17,7 @@ from embviz.embedding.movement import Movement, SegmentLens, movement, segment_l
 from embviz.embedding.projection import Projection, fit_projection
 from embviz.errors import InputError
 from embviz.models.loading import EmbeddingModel, ModelCard, load_model
+from embviz.models.what_if import refused_changes
 from embviz.recipe import Recipe
 
 VOCABULARY_SAMPLE = 2_000
@@ -37,6 +38,8 @@ class Analysis:
         lens_before: every token of `before` along the difference of the two segments; None where the model has
             no two that differ.
         lens_after: the same of `after`, on the same line.
+        refused: the interventions that mean nothing for this model, by name, each with the reason; `Scale` by
+            component, as `Scale.segment`.
         metrics: numbers about `after`.
         drawn: which tokens the map shows, bool, `(seq_len,)`; special tokens are left out unless chosen,
             or where nothing else is there, and so are tokens whose vectors are not numbers.
@@ -54,6 +57,7 @@ class Analysis:
     moved: Movement | None
     lens_before: SegmentLens | None
     lens_after: SegmentLens | None
+    refused: Mapping[str, str]
     metrics: Metrics
     drawn: NDArray[np.bool_]
     projection: Projection
@@ -80,6 +84,7 @@ def analyze(recipe: Recipe) -> Analysis:
         moved=movement(before, after) if recipe.what_if else None,
         lens_before=lens,
         lens_after=lens if after is before else segment_lens(after, rows),
+        refused=refused_changes(model),
         metrics=measure(after),
         drawn=_drawn(after, recipe.special_tokens),
         projection=_fit(model, before, recipe, fitted),

@@ -36,6 +36,10 @@ class Drawable(Protocol):
         """See `embviz.Analysis`."""
 
     @property
+    def before(self) -> Decomposition:
+        """See `embviz.Analysis`."""
+
+    @property
     def after(self) -> Decomposition:
         """See `embviz.Analysis`."""
 

@@ -44,6 +44,7 @@ def pca_spec(analysis: Drawable) -> Spec:
         vectors = reached
     repeats = _repeats(d.token[plane.drawn])
     traces.append({**plane.points("token", d.token), "text": repeats, "textposition": "bottom center"})
+    traces += _moves(plane, "summed", analysis.before.summed, d.summed)
     traces.append({**plane.points("summed", d.summed), **plane.labels(plane.coordinates(d.summed))})
     return _figure([*traces, *_segment_legend(analysis, plane)], plane.titles)
 
@@ -58,7 +59,30 @@ def normalized_spec(analysis: Drawable) -> Spec:
     if rows is None:
         return _figure([], plane.titles)
     points = {**plane.points("normalized", rows), **plane.labels(plane.coordinates(rows))}
-    return _figure([points, *_segment_legend(analysis, plane)], plane.titles)
+    moves = _moves(plane, "normalized", analysis.before.normalized, rows)
+    return _figure([*moves, points, *_segment_legend(analysis, plane)], plane.titles)
+
+
+def _moves(
+    plane: _Plane, role: str, before: NDArray[np.float32] | None, after: NDArray[np.float32]
+) -> list[Trace]:
+    """Where the points of a what-if were before, hollow, and an arrow from there; nothing where all stayed."""
+    if before is None or before is after or np.array_equal(before[plane.drawn], after[plane.drawn]):
+        return []
+    tails = plane.coordinates(before)
+    arrows = _arrows("moved", tails, plane.coordinates(after))
+    flat = tails.shape[1] == 2
+    hollow = {
+        "size": 9 if flat else 5,
+        "symbol": "square-open",
+        "color": COLORS[role],
+        "line": {"width": 1.6},
+    }
+    ghosts = {
+        **_trace("before", tails.astype(np.float32)), "mode": "markers", "hoverinfo": "skip", "marker": hollow,
+        "name": text("figure.before", part=text(f"part.{role}")),
+    }  # fmt: skip
+    return [{**arrows, "name": text("figure.moved")}, ghosts]
 
 
 class _Plane:
@@ -129,7 +153,8 @@ def _arrows(role: str, tails: Points, tips: Points) -> Trace:
     path = np.full((3 * n, axes), np.nan, np.float32)
     path[0::3], path[1::3] = tails, tips
     trace = _trace(role, path)
-    trace |= {"mode": "lines", "hoverinfo": "skip", "name": f"+ {text(f'part.{role}')}"}
+    name = "" if role == "moved" else f"+ {text(f'part.{role}')}"
+    trace |= {"mode": "lines", "hoverinfo": "skip", "name": name}
     trace["line"] = {"color": COLORS[role], "width": 4 if axes == 3 else 1.6}
     if axes == 2:
         heads = np.zeros(3 * n, np.float32)

@@ -22,6 +22,7 @@ COLORS: Mapping[str, str] = {
     "constant": "#8C8C8C",
     "summed": "#D55E00",
     "normalized": "#CC79A7",
+    "moved": "#6B7280",
 }
 """Okabe and Ito's colour-blind safe colours and a grey, one a component, used for nothing else."""
 

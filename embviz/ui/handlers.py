@@ -16,7 +16,7 @@ from embviz.recipe import DEFAULT_MODEL, MAX_QUERY, Recipe
 EXAMPLE = Recipe(text="The bank raised interest rates.", text_pair="We sat on the river bank.")
 """What the page opens with."""
 
-FIELDS = ("text", "text_pair", "model", "page")
+FIELDS = ("text", "text_pair", "model", "what_if", "page")
 """Where a sentence can stand on the page."""
 
 MAX_NOTES = 2
@@ -31,7 +31,7 @@ class Shown:
         recipe: what was asked for, or what is shown instead.
         parts: the decomposition, docs/payload.md; None keeps the last good view.
         map: the projection; None keeps the last good view.
-        messages: one sentence for each of "text", "text_pair", "model" and "page", or "".
+        messages: one sentence for each of `FIELDS`, or "".
         failed: whether the sentences say why what was asked for is not what is shown.
         opening: JSON for the page's opening panel: which model has to be opened first, or how that ended.
     """
@@ -92,6 +92,22 @@ def window(query: str, start: int) -> Shown:
 def map_only(query: str, **choices: Any) -> Shown:
     """The map of the same input with other choices; `parts` stays as it is."""
     return _answer(lambda: _draw_map(Recipe.from_dict({**Recipe.from_query(query).to_dict(), **choices})))
+
+
+def change(query: str, what_if: Any, start: int = 0) -> Shown:
+    """The views of the same input with other changes.
+
+    Args:
+        query: the Recipe of what is on the page.
+        what_if: its new changes, plain values as in a Recipe's JSON.
+        start: the first token whose vectors are sent.
+    """
+    return _answer(
+        lambda: _draw_if_open(
+            Recipe.from_dict({**Recipe.from_query(query).to_dict(), "what_if": what_if}),
+            _whole("start", start),
+        )
+    )
 
 
 def verify(query: str) -> str:
@@ -211,9 +227,6 @@ def draw(recipe: Recipe, start: int = 0) -> Shown:
     for name in ("text", "text_pair"):  # what is said about the model stands in its card
         about = [note.sentence() for note in analysis.after.notes if note.about == name]
         messages[name] = " ".join(about[:MAX_NOTES])
-    if recipe.what_if:
-        changes = ", ".join(type(change).__name__ for change in recipe.what_if)
-        messages["page"] = words("page.what_if", changes=changes)
     return Shown(recipe, parts_json(analysis, start), map_json(analysis), messages)
 
 

@@ -51,12 +51,13 @@ _OPENING: Wire = {
 }
 
 # The choices above the map live in the browser; they travel with every Show, in the place of an unseen box.
-_ASK = "(text, pair, model) => [text, pair, model, window.embviz.ask()]"
-_ASK_SWAPPED = "(text, pair, model) => [pair, text, model, window.embviz.ask()]"
+_ASK = "(text, pair, model) => [text, pair, model, window.embviz.ask(text, pair)]"
+_ASK_SWAPPED = "(text, pair, model) => [pair, text, model, window.embviz.ask(pair, text)]"
 # A Recipe too long for a request line stands after the #, which no browser sends (static/address.js).
 _ADDRESS = "() => [new URLSearchParams(location.hash.slice(1)).get('r') ?? location.search.slice(1)]"
 _IDLE = json.dumps({"state": "idle"})
 _SETTLED = "() => window.embviz.settled()"
+_CHANGED = "() => window.embviz.changed()"
 _FAILED = "() => window.embviz.failed()"
 _NOT_OPENED = "() => window.embviz.notOpened()"
 
@@ -74,6 +75,7 @@ class Form:
     examples: gr.HTML
     card: gr.HTML
     opening: gr.HTML
+    what_if: gr.HTML
 
     @property
     def recipe(self) -> list[Any]:
@@ -133,8 +135,11 @@ def _create_form(notices: dict[str, gr.HTML]) -> Form:
             notices["model"] = create_notice("model")
             panel = create_view("opening", events=("open", "cancel"))
             card = create_view("modelcard", events=("verify",), elem_id="embviz-card")
+        with gr.Column(elem_classes="ev-card", elem_id="embviz-what-if-box"):
+            what_if = create_view("whatif", events=("change",), elem_id="embviz-what-if")
+            notices["what_if"] = create_notice("what-if")
         options = gr.Textbox(visible=False)
-    return Form(box, pair, model, show, swap, options, examples, card, panel)
+    return Form(box, pair, model, show, swap, options, examples, card, panel, what_if)
 
 
 def _wire_form(page: gr.Blocks, form: Form, outputs: list[Any]) -> None:
@@ -159,6 +164,8 @@ def _wire_form(page: gr.Blocks, form: Form, outputs: list[Any]) -> None:
 def _wire_views(form: Form, strip: gr.HTML, projection: gr.HTML, outputs: list[Any]) -> None:
     """What a drawn view asks for: another window of tokens, another map, the verified mark."""
     _tell_end(strip.window(_window, None, outputs, **_WIRE))
+    changed = form.what_if.change(_change, None, outputs, **_WIRE)
+    _tell_end(changed, _CHANGED)
     _tell_end(projection.options(_options, None, outputs, **_WIRE))
     form.card.verify(_verify, None, form.card, **_VERIFY)
     opened = form.opening.open(_open_model, None, outputs, **_OPENING)
@@ -167,9 +174,9 @@ def _wire_views(form: Form, strip: gr.HTML, projection: gr.HTML, outputs: list[A
     form.opening.cancel(_cancel, None, None, queue=False, show_progress="hidden", api_visibility="private")
 
 
-def _tell_end(event: Any) -> None:
+def _tell_end(event: Any, end: str = _SETTLED) -> None:
     """Lets the browser know how a question to the server ended, so that a view never stays marked as busy."""
-    event.then(None, None, None, js=_SETTLED, api_visibility="private")
+    event.then(None, None, None, js=end, api_visibility="private")
     event.failure(None, None, None, js=_FAILED, api_visibility="private")
 
 
@@ -203,6 +210,11 @@ def _window(event: gr.EventData) -> list[Any]:
     return _views(handlers.window(event.query, event.start), settles=False)
 
 
+def _change(event: gr.EventData) -> list[Any]:
+    """The views of the same input with other changes."""
+    return _views(handlers.change(event.query, event.what_if, event.start))
+
+
 def _options(event: gr.EventData) -> list[Any]:
     """The map of the same input with other choices."""
     shown = handlers.map_only(event.query, **_map_choices(event.options))
@@ -233,8 +245,8 @@ def _verify(event: gr.EventData) -> str:
 
 
 def _map_choices(options: dict[str, Any]) -> dict[str, Any]:
-    """The Recipe's fields that the map's toolbar sets; whatever a browser may send, nothing else gets through."""
-    names = ("pca_fit", "special_tokens", "pca_components", "color_by")
+    """The Recipe's fields that the map's toolbar and the what-if set; nothing else that a browser may send."""
+    names = ("pca_fit", "special_tokens", "pca_components", "color_by", "what_if")
     return {name: options[name] for name in names if name in options}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from embviz.analysis import Analysis, stages
 from embviz.embedding.decomposition import ALL_PARTS, COMPONENTS, Decomposition
+from embviz.embedding.interventions import Dropout
 from embviz.figures.captions import (
     heatmap_caption,
     left_out_caption,
@@ -20,6 +20,8 @@ from embviz.figures.captions import (
 from embviz.figures.heatmap import heatmap_spec
 from embviz.figures.pca import axis_titles, normalized_spec, pca_spec, shown_components
 from embviz.figures.style import color_limit, to_json
+from embviz.ui.packing import pack, pack_rows
+from embviz.ui.what_if_payload import what_if_json
 
 WINDOW = 64
 """The most tokens whose vectors are sent at once; a long input is shown in windows of this size."""
@@ -52,21 +54,18 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
             "stop": stop,
             "tokens": _tokens(d),
             "width": d.summed.shape[1],
-            "parts": {
-                name: _part(d, name, start, stop)
-                for name in ALL_PARTS
-                if name in d.absent or d.part(name) is not None
-            },
-            "mean": None if step is None else _base64(step.mean[start:stop]),
-            "std": None if step is None else _base64(step.std[start:stop]),
+            "parts": _parts(analysis, start, stop),
+            "mean": None if step is None else pack(step.mean[start:stop]),
+            "std": None if step is None else pack(step.std[start:stop]),
             "eps": None if step is None else step.eps,
-            "weight": None if step is None else _base64(step.weight),
-            "bias": None if step is None or "bias" not in d.tensors else _base64(step.bias),
+            "weight": None if step is None else pack(step.weight),
+            "bias": None if step is None or "bias" not in d.tensors else pack(step.bias),
             "scale": _scales(d),
             "tensors": dict(d.tensors),
             "order": {"variance": _by_variance(d)},
             "sentences": {"strip": strip_caption(analysis), "heatmap": heatmap_caption(analysis)},
             "heatmap": _heatmap(analysis, start, stop),
+            "what_if": what_if_json(analysis, start, stop),
         }
     )
 
@@ -88,7 +87,7 @@ def map_json(analysis: Analysis) -> str:
         shown = shown_components(analysis, projection)
         axes[name] = axis_titles(projection, shown)
         for role, vectors in rows.items():
-            coordinates[name][role] = _base64(projection.transform(vectors)[:, shown])
+            coordinates[name][role] = pack(projection.transform(vectors)[:, shown])
     return to_json(
         {
             "query": analysis.recipe.to_query(),
@@ -131,14 +130,25 @@ def _tokens(d: Decomposition) -> list[dict[str, Any]]:
     return tokens
 
 
+def _parts(analysis: Analysis, start: int, stop: int) -> dict[str, Any]:
+    """The window's rows of each part; what enters the encoder as well where dropout makes it another."""
+    d = analysis.after
+    parts: dict[str, Any] = {
+        name: _part(d, name, start, stop)
+        for name in ALL_PARTS
+        if name in d.absent or d.part(name) is not None
+    }
+    dropped = any(isinstance(change, Dropout) for change in analysis.recipe.what_if)
+    if dropped and d.output.shape == d.summed.shape:
+        parts["output"] = pack_rows(d.output[start:stop])
+    return parts
+
+
 def _part(d: Decomposition, name: str, start: int, stop: int) -> dict[str, Any]:
-    """The distinct rows of a part's window and the row of each token: a segment row is sent once."""
     array: NDArray[np.float32] | None = getattr(d, name)
     if array is None:
         return {"absent": d.absent[name]}
-    places: dict[bytes, int] = {}
-    index = [places.setdefault(row.tobytes(), len(places)) for row in array[start:stop]]
-    return {"rows": base64.b64encode(b"".join(places)).decode(), "index": index}
+    return pack_rows(array[start:stop])
 
 
 def _scales(d: Decomposition) -> dict[str, dict[str, float]]:
@@ -164,7 +174,3 @@ def _heatmap(analysis: Analysis, start: int, stop: int) -> dict[str, Any]:
     for trace in spec["data"]:
         trace["z"] = {"part": trace["meta"]}
     return spec
-
-
-def _base64(array: NDArray[np.floating]) -> str:
-    return base64.b64encode(np.ascontiguousarray(array, "<f4").tobytes()).decode()

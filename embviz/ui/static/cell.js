@@ -1,7 +1,7 @@
 // One cell: a token and a dimension, its five numbers, and the arithmetic that leads from one to the next.
 
 import { make, piece } from "./dom.js";
-import { PARTS, current, row, select, subscribe } from "./store.js";
+import { PARTS, current, isChanged, row, rowBefore, select, subscribe } from "./store.js";
 import { SIGNS } from "./strip.js";
 import { cellSize, gridOf, paint, tileCanvas } from "./tile.js";
 import { exact, plain, signed, text } from "./words.js";
@@ -92,6 +92,7 @@ function buildTiles(tiles, view, sent) {
 function buildRow(name, view, sent) {
   const absent = sent.rows[name].absent;
   const value = make("b");
+  const before = make("s", { title: text("whatif.was") });
   const source = make("code");
   const canvas = absent ? null : tileCanvas(view.grid, view.size);
   const frame = make("i", { class: "ev-frame" });
@@ -105,6 +106,7 @@ function buildRow(name, view, sent) {
     { class: "ev-number" },
     make("small", { class: `ev-ink-${name}` }, text(`part.${name}`)),
     value,
+    before,
   );
   const element = make(
     "div",
@@ -114,13 +116,15 @@ function buildRow(name, view, sent) {
     number,
     source,
   );
-  return { element, canvas, frame, value, source };
+  return { element, canvas, frame, value, before, source };
 }
 
 function showTiles(tiles, view, state) {
   const { columns } = view.grid;
   for (const name of PARTS) {
-    const { canvas, frame, value, source } = view.rows[name];
+    const { canvas, frame, value, before, source } = view.rows[name];
+    const was = isChanged(name, state.token) ? rowBefore(name, state.token)[state.dim] : null;
+    before.textContent = was === null ? "" : signed(was);
     if (!canvas) continue;
     if (view.token !== state.token) paint(canvas, name, state.token);
     frame.style.cssText = `left:${(state.dim % columns) * view.size}px;top:${Math.floor(state.dim / columns) * view.size}px;width:${view.size}px;height:${view.size}px`;
@@ -153,29 +157,36 @@ function sourceOf(name, { parts, token, dim }) {
   return tensor && index !== undefined ? `${tensor}[${index}, ${dim}]` : "";
 }
 
-/** The rows from the sum to the LayerNorm, every operand a number that the server sent. */
+/** The rows from the sum to the LayerNorm, every operand a number that the server sent; with what it was before. */
 function arithmetic(state) {
-  const { parts, token, dim } = state;
-  const result = valueAt("normalized", state);
-  if (result === null || !parts.weight) return [line(parts.rows.normalized.absent ?? text("cell.no_norm"), null), ...projected(parts)];
-  const [mean, std] = [parts.mean[token - parts.start], parts.std[token - parts.start]];
-  // One rounding to float32 a step, as the model itself rounds.
-  const scaled = Math.fround(Math.fround(valueAt("summed", state) - mean) / std);
+  const { parts, dim } = state;
+  const before = parts.what_if?.before;
+  const now = operands(parts, row("summed", state.token), row("normalized", state.token), state);
+  const was = before ? operands(before, rowBefore("summed", state.token), rowBefore("normalized", state.token), state) : null;
+  if (!now) {
+    const last = was ? [line(text("part.normalized"), null, signed, "", "ev-total", was.result)] : [];
+    return [line(parts.rows.normalized.absent ?? text("cell.no_norm"), null), ...last, ...projected(parts)];
+  }
   const entry = (tensor) => (tensor ? `${tensor}[${dim}]` : "");
+  const both = (name, key, format, ...more) => line(name, now[key], format, more[0], more[1], was?.[key]);
   return [
-    line(text("cell.mean"), mean, signed),
-    line(text("cell.std", { eps: parts.eps }), std, plain),
-    line(text("cell.scaled"), scaled, signed),
-    line(text("cell.weight", { dim: subscript(dim) }), parts.weight[dim], plain, entry(parts.tensors?.weight)),
-    line(
-      text("cell.bias", { dim: subscript(dim) }),
-      parts.bias ? parts.bias[dim] : 0,
-      signed,
-      entry(parts.tensors?.bias),
-    ),
-    line(text("part.normalized"), result, signed, "", "ev-total"),
+    both(text("cell.mean"), "mean", signed),
+    both(text("cell.std", { eps: parts.eps }), "std", plain),
+    both(text("cell.scaled"), "scaled", signed),
+    both(text("cell.weight", { dim: subscript(dim) }), "weight", plain, entry(parts.tensors?.weight)),
+    both(text("cell.bias", { dim: subscript(dim) }), "bias", signed, entry(parts.tensors?.bias)),
+    both(text("part.normalized"), "result", signed, "", "ev-total"),
     ...projected(parts),
   ];
+}
+
+/** What the LayerNorm does to one number; null where there is none. */
+function operands({ mean, std, weight, bias }, summed, normalized, { parts, token, dim }) {
+  if (!normalized || !weight) return null;
+  const at = token - parts.start;
+  // One rounding to float32 a step, as the model itself rounds.
+  const scaled = Math.fround(Math.fround(summed[dim] - mean[at]) / std[at]);
+  return { mean: mean[at], std: std[at], scaled, weight: weight[dim], bias: bias ? bias[dim] : 0, result: normalized[dim] };
 }
 
 /** What happens after the sum where the encoder is of another width. */
@@ -184,9 +195,10 @@ function projected({ model, tensors }) {
   return [line(text("cell.projected", { size: model.hidden_size }), null, null, tensors.after_weight)];
 }
 
-function line(name, number, format, source = "", kind = null) {
+function line(name, number, format, source = "", kind = null, was = undefined) {
   const value = make("dd");
   if (number !== null) setNumber(value, number, format(number));
+  if (was !== undefined && was !== null && !Object.is(was, number)) value.prepend(make("s", { title: text("whatif.was") }, format(was)));
   const term = make(
     "dt",
     {},

@@ -12,6 +12,7 @@ import { mountProjection, options } from "./projection.js";
 import { receiveMap, receiveParts, subscribe } from "./store.js";
 import { mountStrip } from "./strip.js";
 import { mountTables } from "./tables.js";
+import { carried, changesAnswered, mountWhatIf } from "./whatif.js";
 
 /** A view that only brings numbers: each new value goes to the store. */
 const mailbox = (receive) => (element, gradio) => {
@@ -34,15 +35,16 @@ const views = {
   heatmaps: mountHeatmaps,
   tables: mountTables,
   cell: mountCell,
+  whatif: mountWhatIf,
 };
 
 window.embviz = {
   /** Draws the view of that name into an element; Gradio's component calls it. */
   mount: (name, element, gradio) => views[name](element, gradio),
-  /** What goes along with Show: the choices above the map, as JSON. Marks the page as busy. */
-  ask() {
+  /** What goes along with Show: the choices above the map and the changes, as JSON. Marks the page as busy. */
+  ask(sentence, pair) {
     window.embviz.busy();
-    return JSON.stringify(options);
+    return JSON.stringify({ ...options, what_if: carried(sentence, pair) });
   },
   /** A question was sent to the server. */
   busy() {
@@ -51,8 +53,16 @@ window.embviz = {
   },
   /** It was answered, one way or the other. */
   settled: () => document.body.classList.remove("ev-busy"),
+  /** A question about changes was answered. */
+  changed() {
+    window.embviz.settled();
+    changesAnswered();
+  },
   /** The server could not answer: not a user's mistake, for which there is a sentence at its field. */
-  failed: () => tellFailure(true),
+  failed() {
+    tellFailure(true);
+    changesAnswered();
+  },
   /** The same of a model's opening. */
   notOpened() {
     notOpened();

@@ -158,6 +158,8 @@ function compose(shown) {
 
 /** The colours of a trace that shows one component; a trace coloured by its numbers keeps what Python chose. */
 function dress(trace) {
+  if (trace.meta === "moved") trace.line.color = variable("ink");
+  if (trace.meta === "moved" && trace.marker) trace.marker.color = variable("ink");
   const role = PARTS.includes(trace.meta) ? trace.meta : null;
   if (!role) return;
   const colour = variable(role);

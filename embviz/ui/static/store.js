@@ -1,10 +1,13 @@
 // One store for the page: the numbers that the server sent last, and what is selected. Views subscribe to topics
 // and are told once per frame, however often something changed in between; selecting asks the server nothing.
 
-const ALL_PARTS = ["token", "segment", "position", "constant", "summed", "normalized"];
+const ALL_PARTS = ["token", "segment", "position", "constant", "summed", "normalized", "output"];
 
-/** The parts of the model on the page; few models add a constant. Those that it lacks have their places too. */
-export let PARTS = ALL_PARTS.filter((name) => name !== "constant");
+/**
+ * The parts of the model on the page; few models add a constant, and the output is another than the LayerNorm's only
+ * after dropout. Those that the model lacks have their places too.
+ */
+export let PARTS = ALL_PARTS.filter((name) => name !== "constant" && name !== "output");
 
 const state = {
   parts: null, // the decomposition, decoded (docs/payload.md)
@@ -68,7 +71,13 @@ export function receiveParts(json) {
   const sent = JSON.parse(json);
   PARTS = ALL_PARTS.filter((name) => sent.parts[name] !== undefined);
   sent.rows = Object.fromEntries(PARTS.map((name) => [name, decodeRows(sent.parts[name])]));
-  for (const name of ["mean", "std", "weight", "bias"]) sent[name] = sent[name] ? floats(sent[name]) : null;
+  unpackOperands(sent);
+  if (sent.what_if?.before) {
+    const before = sent.what_if.before;
+    before.rows = Object.fromEntries(Object.entries(before.parts).map(([name, part]) => [name, decodeRows(part)]));
+    unpackOperands(before);
+  }
+  for (const stage of Object.values(sent.what_if?.moved ?? {})) stage.cosine = floats(stage.cosine);
   state.parts = sent;
   state.hovered = null;
   const inWindow = state.token >= sent.start && state.token < sent.stop;
@@ -139,8 +148,25 @@ export function row(name, token) {
   return part.values.subarray(at, at + sent.width);
 }
 
+/** The same vector before the changes; the present one where it did not change, null where there was none. */
+export function rowBefore(name, token) {
+  const sent = state.parts;
+  const part = sent.what_if?.before?.rows[name];
+  if (!part) return sent.rows[name]?.absent === undefined ? row(name, token) : null;
+  if (token < sent.start || token >= sent.stop) return null;
+  const at = part.index[token - sent.start] * sent.width;
+  return part.values.subarray(at, at + sent.width);
+}
+
+/** Whether a what-if has given a token another vector of this part. */
+export function isChanged(name, token) {
+  if (!state.parts.what_if?.before?.rows[name]) return false;
+  const [now, before] = [row(name, token), rowBefore(name, token)];
+  return !now || now.some((value, d) => !Object.is(value, before[d]));
+}
+
 /** Which of the two colour scales a part is painted with. */
-export const scaleOf = (name) => (name === "normalized" ? "normalized" : "parts");
+export const scaleOf = (name) => (name === "normalized" || name === "output" ? "normalized" : "parts");
 
 /** The limit of a colour scale: everything from −limit to +limit has a colour of its own. */
 export function limit(scale) {
@@ -176,6 +202,11 @@ function floats(base64) {
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return new Float32Array(bytes.buffer);
+}
+
+/** The LayerNorm's operands, from base64 to numbers. */
+function unpackOperands(sent) {
+  for (const name of ["mean", "std", "weight", "bias"]) sent[name] = sent[name] ? floats(sent[name]) : null;
 }
 
 function decodeRows(part) {

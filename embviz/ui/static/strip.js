@@ -1,13 +1,15 @@
 // The strip: one column a token, one row a part, each crossing a tile of the real vector.
 
 import { make, piece } from "./dom.js";
-import { PARTS, current, forgetWanted, hover, query, select, subscribe } from "./store.js";
+import { PARTS, current, forgetWanted, hover, isChanged, query, rowBefore, select, subscribe } from "./store.js";
+import { createBanner } from "./banner.js";
 import { createLegend } from "./legend.js";
 import { createStale } from "./opening.js";
-import { cellSize, gridOf, paint, tileCanvas } from "./tile.js";
-import { text } from "./words.js";
+import { cellSize, gridOf, paint, paintBefore, tileCanvas } from "./tile.js";
+import { flipSegment, movePosition, refusal } from "./whatif.js";
+import { plain, text } from "./words.js";
 
-export const SIGNS = { token: "", segment: "+", position: "+", constant: "+", summed: "=", normalized: "→" };
+export const SIGNS = { token: "", segment: "+", position: "+", constant: "+", summed: "=", normalized: "→", output: "→" };
 const TILE_WIDTH = 64; // CSS pixels; a tile is wider where its dimensions would not have a pixel each
 
 /** Draws the strip into `element`; asks for "window" when another stretch of tokens is wanted. */
@@ -26,7 +28,7 @@ export function mountStrip(element, gradio) {
   const scroller = make("div", { class: "ev-scroller" }, labels, list);
   const pager = createPager(gradio);
   const say = make("p", { class: "ev-say" });
-  root.append(createStale(), legend.element, scroller, make("div", { class: "ev-under" }, say, pager.element), skeleton());
+  root.append(createStale(), createBanner(), legend.element, scroller, make("div", { class: "ev-under" }, say, pager.element), skeleton());
   root.classList.add("ev-waiting");
 
   const view = { columns: [], selected: null, hovered: null, refocus: false };
@@ -72,14 +74,23 @@ function buildLabels(labels, sent) {
       ),
     );
   }
+  if (!sent.what_if?.changed) return;
+  const ghost = text(`part.${lastOf(sent)}`);
+  labels.append(
+    make("span", { class: "ev-ghostly" }, text("whatif.before", { part: ghost })),
+    make("span", { class: "ev-ghostly", title: text("whatif.moved_hint") }, text("whatif.moved")),
+  );
 }
+
+/** The last part of the sum that this model has: its LayerNorm, or the sum itself. */
+const lastOf = (sent) => (rowBefore("normalized", sent.start) ? "normalized" : "summed");
 
 function buildColumns(list, view, sent) {
   const grid = gridOf(sent.width);
   const size = cellSize(Math.max(TILE_WIDTH / grid.columns, 1.5));
   list.parentElement.style.setProperty("--tile-height", `${grid.rows * size}px`);
   list.parentElement.style.setProperty("--tile-width", `${grid.columns * size}px`);
-  list.parentElement.style.setProperty("--rows", ["44px", ...PARTS.map(heightOf)].join(" "));
+  list.parentElement.style.setProperty("--rows", ["44px", ...PARTS.map(heightOf), ...(sent.what_if?.changed ? ["var(--tile-height)", "20px"] : [])].join(" "));
   view.columns = [];
   view.selected = view.hovered = null;
   for (let token = sent.start; token < sent.stop; token++) view.columns.push(buildColumn(sent, token, grid, size));
@@ -128,17 +139,35 @@ function buildColumn(sent, token, grid, size) {
   );
   const canvases = {};
   for (const name of PARTS) {
-    const cell = make("div", { class: sent.rows[name].absent ? "ev-crossing ev-absent" : "ev-crossing" });
+    const cell = make("div", { class: sent.rows[name].absent ? "ev-crossing ev-absent" : "ev-crossing", "data-part": name });
     if (!sent.rows[name].absent) cell.append((canvases[name] = tileCanvas(grid, size)));
-    if (name === "segment" && !sent.rows[name].absent) cell.append(nameOf(letter(entry.segment)));
-    if (name === "position" && !sent.rows[name].absent) cell.append(nameOf(entry.position));
+    if (isNamed(name) && !sent.rows[name].absent) cell.append(nameOf(name, entry, sent.what_if?.before?.tokens[token]));
+    if (isChanged(name, token)) cell.classList.add("ev-changed");
     element.append(cell);
   }
-  return { element, canvases, token };
+  const ghost = sent.what_if?.changed ? tileCanvas(grid, size) : null;
+  if (ghost) element.append(make("div", { class: "ev-crossing ev-ghost" }, ghost), howFar(sent, token));
+  return { element, canvases, ghost, token };
 }
 
-/** E with an index below, as the paper writes it. */
-const nameOf = (index) => make("span", { class: "ev-name", "aria-hidden": "true" }, "E", make("sub", {}, index));
+/** How far a token moved: the cosine distance of what enters the encoder, as a number over a bar. */
+function howFar(sent, token) {
+  const { cosine } = sent.what_if.moved.output;
+  const most = cosine.reduce((largest, value) => (value > largest ? value : largest), 0);
+  const value = cosine[token - sent.start];
+  const element = make("div", { class: "ev-moved", title: text("whatif.moved_hint") }, Number.isFinite(value) ? plain(value, 3) : "–");
+  element.style.setProperty("--share", most ? value / most || 0 : 0);
+  return element;
+}
+
+/** E with an index below, as the paper writes it; where it is another than before, both. */
+function nameOf(part, entry, before) {
+  const shown = ({ segment, position }) => ["E", make("sub", {}, part === "segment" ? letter(segment) : position)];
+  const other = before && before[part] !== entry[part];
+  const kind = part === "segment" ? "FlipSegment" : "MovePosition";
+  const attributes = { class: refusal(kind) ? "ev-name" : "ev-name ev-hand", "aria-hidden": "true", title: refusal(kind) ?? text(`strip.${part}_hint`) };
+  return make("span", attributes, ...(other ? [make("s", {}, ...shown(before)), " → "] : []), ...shown(entry));
+}
 
 /** A and B as in the paper; further segments have their number. */
 export function letter(segment) {
@@ -153,7 +182,10 @@ function side(entry, sent) {
 }
 
 function paintColumns(view) {
-  for (const { canvases, token } of view.columns) for (const name in canvases) paint(canvases[name], name, token);
+  for (const { canvases, ghost, token } of view.columns) {
+    for (const name in canvases) paint(canvases[name], name, token);
+    if (ghost) paintBefore(ghost, lastOf(current().parts), token);
+  }
 }
 
 /** Moves the two marks: the sticky one of the selected token and the passing one under the pointer. */
@@ -166,7 +198,8 @@ function mark(view, state, scroller) {
     now?.setAttribute("aria-selected", "true");
     now?.setAttribute("tabindex", "0");
     // Whichever column has the focus: two keys may come within one frame.
-    if (view.refocus || scroller.contains(document.activeElement)) now?.focus({ preventScroll: true });
+    const typing = document.activeElement?.matches("input"); // the field of a position keeps the focus
+    if (view.refocus || (scroller.contains(document.activeElement) && !typing)) now?.focus({ preventScroll: true });
     view.refocus = false;
     if (now) bringIntoView(scroller, now);
     view.selected = state.token;
@@ -200,10 +233,17 @@ function listenTo(list, view) {
     if (token === null) return;
     select({ token });
     event.target.closest(".ev-column").focus({ preventScroll: true });
+    const part = event.target.closest("[data-part]")?.dataset.part;
+    if (part === "segment") flipSegment(token);
+    if (part === "position") askPosition(event.target.closest("[data-part]"), token);
   });
   list.addEventListener("keydown", (event) => {
     const { token, parts } = current();
     const focused = tokenAt(event) ?? token;
+    if (event.target.matches("input") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "f") flipSegment(focused);
+    if (event.key === "p") askPosition(view.columns[focused - parts.start].element.querySelector("[data-part=position]"), focused);
+    if (event.key === "f" || event.key === "p") return event.preventDefault();
     const target = {
       ArrowLeft: token - 1, ArrowRight: token + 1, Home: 0, End: parts.total - 1, " ": focused, Enter: focused,
     }[event.key];
@@ -212,6 +252,37 @@ function listenTo(list, view) {
     view.columns[token - parts.start]?.element.focus({ preventScroll: true });
     select({ token: target });
   });
+}
+
+/** A field in place of the name of a position; what is typed there moves the token. */
+function askPosition(cell, token) {
+  if (refusal("MovePosition") || cell.classList.contains("ev-absent") || cell.querySelector("input")) return;
+  const { tokens, what_if } = current().parts;
+  const name = cell.querySelector(".ev-name");
+  const field = make("input", {
+    type: "number", class: "ev-position-field", min: 0, max: what_if.rows - 1, value: tokens[token].position,
+    "aria-label": text("strip.position_field", { token, piece: tokens[token].piece }),
+  });
+  let open = true;
+  const close = (take) => {
+    if (!open) return;
+    open = false;
+    const value = field.valueAsNumber;
+    const valid = field.validity.valid && Number.isInteger(value);
+    field.replaceWith(name);
+    cell.closest(".ev-column").focus({ preventScroll: true });
+    if (take && valid && value !== tokens[token].position) movePosition(token, value);
+  };
+  field.addEventListener("blur", () => close(true));
+  field.addEventListener("click", (event) => event.stopPropagation());
+  field.addEventListener("keydown", (event) => {
+    event.stopPropagation();
+    if (event.key === "Enter") close(true);
+    if (event.key === "Escape") close(false);
+  });
+  name.replaceWith(field);
+  field.focus();
+  field.select();
 }
 
 /** « tokens 0–63 of 512 »: shown only where not all tokens were sent. */

@@ -2,7 +2,7 @@
 
 import { step, valueColours } from "./colours.js";
 import { make } from "./dom.js";
-import { limit, row, scaleOf } from "./store.js";
+import { limit, row, rowBefore, scaleOf } from "./store.js";
 
 const ASPECT = 8 / 3; // 384 = 32 × 12, the shape that the eye gets used to
 
@@ -34,8 +34,12 @@ export function tileCanvas(grid, size) {
 }
 
 /** Paints one part of one token; nothing where the part is absent. */
-export function paint(canvas, part, token) {
-  const values = row(part, token);
+export const paint = (canvas, part, token) => paintValues(canvas, part, row(part, token));
+
+/** Paints what one part of one token was before the changes. */
+export const paintBefore = (canvas, part, token) => paintValues(canvas, part, rowBefore(part, token));
+
+function paintValues(canvas, part, values) {
   const context = canvas.getContext("2d");
   if (!values) return context.clearRect(0, 0, canvas.width, canvas.height);
   const image = context.createImageData(canvas.width, canvas.height);

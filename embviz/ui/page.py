@@ -124,6 +124,9 @@ def _create_form(notices: dict[str, gr.HTML]) -> Form:
                 )
                 swap = gr.Button(text("form.swap"), elem_id="embviz-swap", scale=1, min_width=80)
             examples = create_view("examples", events=("example",))
+        with gr.Column(elem_classes="ev-card", elem_id="embviz-what-if-box"):
+            what_if = create_view("whatif", events=("change",), elem_id="embviz-what-if")
+            notices["what_if"] = create_notice("what-if")
         with gr.Column(elem_classes="ev-card", elem_id="embviz-model-box"):
             model = gr.Dropdown(
                 choices(),
@@ -135,9 +138,6 @@ def _create_form(notices: dict[str, gr.HTML]) -> Form:
             notices["model"] = create_notice("model")
             panel = create_view("opening", events=("open", "cancel"))
             card = create_view("modelcard", events=("verify",), elem_id="embviz-card")
-        with gr.Column(elem_classes="ev-card", elem_id="embviz-what-if-box"):
-            what_if = create_view("whatif", events=("change",), elem_id="embviz-what-if")
-            notices["what_if"] = create_notice("what-if")
         options = gr.Textbox(visible=False)
     return Form(box, pair, model, show, swap, options, examples, card, panel, what_if)
 

@@ -25,5 +25,5 @@ from embviz.i18n import catalogue, text
 def test_a_number_has_the_sign_of_its_kind(
     form: str, value: object, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(catalogue(), "test.number", form)
+    monkeypatch.setitem(catalogue("en"), "test.number", form)
     assert text("test.number", v=value) == shown

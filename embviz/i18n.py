@@ -6,6 +6,7 @@ import json
 from functools import lru_cache
 from importlib import resources
 from math import copysign
+from typing import TypeGuard
 
 DEFAULT_LANGUAGE = "en"
 
@@ -45,5 +46,5 @@ class _Negative(float):
         return written.replace("-", sign if zero else "\u2212", 1)
 
 
-def _is_negative(value: object) -> bool:
+def _is_negative(value: object) -> TypeGuard[float]:
     return isinstance(value, float) and copysign(1, value) < 0

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embviz.embedding.metrics import present_components
 from embviz.embedding.projection import Projection
 from embviz.figures.drawable import Drawable
 from embviz.figures.labels import place_labels
@@ -37,11 +37,8 @@ def pca_spec(analysis: Drawable) -> Spec:
     """Token, + segment and + position of each drawn token as points and arrows in one basis."""
     d = analysis.after
     plane = _Plane(analysis, analysis.projection)
-    vectors, traces = d.token, []
-    for role, added in list(present_components(d).items())[1:]:
-        reached = vectors + added
-        traces.append(_arrows(role, plane.coordinates(vectors), plane.coordinates(reached)))
-        vectors = reached
+    points = {role: plane.coordinates(vectors) for role, vectors in d.stages().items()}
+    traces = [_arrows(role, points[start], points[role]) for start, role in pairwise(points)]
     repeats = _repeats(d.token[plane.drawn])
     traces.append({**plane.points("token", d.token), "text": repeats, "textposition": "bottom center"})
     traces.append({**plane.points("summed", d.summed), **plane.labels(plane.coordinates(d.summed))})

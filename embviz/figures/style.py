@@ -19,7 +19,7 @@ COLORS: Mapping[str, str] = {
     "token": "#0072B2",
     "segment": "#E69F00",
     "position": "#009E73",
-    "constant": "#8C8C8C",
+    "constant": "#6B7280",
     "summed": "#D55E00",
     "normalized": "#CC79A7",
 }

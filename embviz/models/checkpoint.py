@@ -29,6 +29,9 @@ class TensorSource(Protocol):
     def dtype(self, name: str) -> str:
         """How the file stores a tensor, in torch's words ("float16"), without reading it."""
 
+    def is_at_hand(self, name: str, ids: Sequence[int]) -> bool:
+        """Whether these rows can be had without waiting for a network."""
+
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""
 
@@ -64,10 +67,19 @@ class Checkpoint:
         whole_limit: a tensor of more bytes is read as a whole only where that is asked for by `whole=True`;
             None means no limit.
         hard_limit: a tensor of more bytes is never read as a whole; None means no limit.
+        distant: whether the files are read over a network.
     """
 
-    def __init__(self, index: Index, whole_limit: int | None = None, hard_limit: int | None = None) -> None:
+    def __init__(
+        self,
+        index: Index,
+        whole_limit: int | None = None,
+        hard_limit: int | None = None,
+        *,
+        distant: bool = False,
+    ) -> None:
         self._index, self._whole_limit, self._hard_limit = index, whole_limit, hard_limit
+        self._distant = distant
         self._cache = RowCache()
 
     def __contains__(self, name: object) -> bool:
@@ -84,6 +96,10 @@ class Checkpoint:
     def dtype(self, name: str) -> str:
         """How the file stores a tensor, in torch's words ("float16"), without reading it."""
         return self._entry(name).stored
+
+    def is_at_hand(self, name: str, ids: Sequence[int]) -> bool:
+        """Whether these rows can be had without waiting for a network."""
+        return not self._distant or set(ids) <= self._cache.get(name, ids).keys()
 
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""
@@ -165,6 +181,10 @@ class MemoryTensors:
     def dtype(self, name: str) -> str:
         """How a tensor is stored, in torch's words ("float32")."""
         return dtype_name(self.tensors[name].dtype)
+
+    def is_at_hand(self, name: str, ids: Sequence[int]) -> bool:  # noqa: ARG002 - all of them are
+        """Yes."""
+        return True
 
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""

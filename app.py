@@ -1,6 +1,8 @@
 """The page, for `python app.py` and for a Hugging Face Space."""
 
-from embviz.ui.server import serve
+import sys
+
+from embviz.cli import main
 
 if __name__ == "__main__":
-    serve()
+    sys.exit(main(["serve"]))

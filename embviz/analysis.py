@@ -118,14 +118,8 @@ def _fit(
     if recipe.pca_fit == "vocabulary":
         return _table_fit(model, "vocabulary", lambda: _vocabulary_sample(model))
     if recipe.pca_fit == "parts":
-        return fit_projection(np.concatenate([stage[drawn] for stage in stages(decomposition)]))
+        return fit_projection(np.concatenate([stage[drawn] for stage in decomposition.stages().values()]))
     return fit_projection(decomposition.summed[drawn])
-
-
-def stages(decomposition: Decomposition) -> tuple[Floats, Floats, Floats]:
-    """The points of the map, tip to tail: token, token + segment, sum, each `(seq_len, embedding_size)`."""
-    token, segment = decomposition.token, decomposition.segment
-    return token, token if segment is None else token + segment, decomposition.summed
 
 
 def _table_fit(model: EmbeddingModel, name: str, rows: Callable[[], Floats]) -> Projection:

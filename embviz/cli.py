@@ -219,5 +219,5 @@ def _serve(arguments: argparse.Namespace) -> None:
     try:
         server.serve(arguments.port, arguments.host)
     except OSError as error:
-        port = arguments.port or os.environ.get("GRADIO_SERVER_PORT", server.DEFAULT_PORT)
+        port = arguments.port or server.port_of_environment()
         raise InputError("cli_serve", host=arguments.host or "localhost", port=port) from error

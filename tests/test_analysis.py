@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 import embviz
-from embviz.analysis import Analysis, stages
+from embviz.analysis import Analysis
 from embviz.embedding.projection import Projection
 from tests.reference import official
 
@@ -149,7 +149,7 @@ def test_stages_are_token_then_segment_then_sum() -> None:
     assert d.segment is not None
     assert d.position is not None
 
-    start, middle, end = stages(d)
+    start, middle, end = d.stages().values()
 
     np.testing.assert_array_equal(start, d.token)
     np.testing.assert_array_equal(middle, d.token + d.segment)

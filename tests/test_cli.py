@@ -390,3 +390,19 @@ def test_serve_passes_port_and_host_on(monkeypatch: pytest.MonkeyPatch) -> None:
     cli.main(["serve", "--port", "8000", "--host", "0.0.0.0"])  # noqa: S104  # nothing is served here
 
     assert asked == [(None, None), (8000, "0.0.0.0")]  # noqa: S104
+
+
+@pytest.mark.parametrize("port", ["abc", "0", "70000", "80 80", "-1"])
+def test_port_of_the_environment_that_is_none_is_one_sentence(
+    port: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRADIO_SERVER_PORT", port)
+    for command in (["-m", "embviz", "serve"], ["app.py"]):
+        done = subprocess.run(
+            [sys.executable, *command], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+        )
+
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.count("\n") == 1
+        assert "GRADIO_SERVER_PORT" in done.stderr
+        assert port in done.stderr

@@ -174,6 +174,18 @@ class Decomposition:
         array: Floats | None = getattr(self, name)
         return array
 
+    def stages(self) -> dict[Part, Floats]:
+        """The points of the map, tip to tail: the sum so far after each part that is added, by that part.
+
+        The last one is `summed` itself, each `(seq_len, embedding_size)`.
+        """
+        points: dict[Part, Floats] = {"token": self.token}
+        last: Part = "token"
+        for name in COMPONENTS[1:]:
+            if (added := self.part(name)) is not None:
+                points[name], last = points[last] + added, name
+        return {**points, last: self.summed}
+
     @property
     def tokens(self) -> tuple[str, ...]:
         """The pieces as the tokenizer has them."""

@@ -142,6 +142,9 @@ class EmbeddingLayout:
         reasons: for a part that can be absent, `absent.<part>.<key>` of the catalogue of texts.
         sizes: for a config entry, the role and the axis of the tensor that must agree with it.
         extra_positions: rows of the position table beyond what the config says.
+        code: what the family's own program files are called, `configuration_<code>` and `modeling_<code>`, where its
+            repositories carry them from before transformers had it; both make the input layer in the same way.
+        code_agrees: for a config.json with that code, whether its input layer is the one that this row describes.
     """
 
     model_type: str
@@ -177,6 +180,8 @@ class EmbeddingLayout:
     reasons: Mapping[str, str] = field(default_factory=dict)
     sizes: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     extra_positions: int = 0
+    code: str | None = None
+    code_agrees: Switch = lambda _: True
 
     def settings(self, config: Config) -> Config:
         """The config entries that describe the text, defaults filled in.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from embviz.embedding.layout import EmbeddingLayout
+from embviz.embedding.layout import Config, EmbeddingLayout
 from embviz.embedding.layout_tools import differ, flag, like, never, positive, root
 from embviz.embedding.layouts_words import WORDS
 
@@ -70,6 +70,14 @@ _ROTARY: Mapping[str, Any] = {"position": None, "reasons": {"segment": "switched
 LAST_SEGMENT = ("token", "position", "segment", "constant")
 _TAPAS_TABLES = tuple(f"embeddings.token_type_embeddings_{i}.weight" for i in range(7))
 _BOX = tuple(f"embeddings.{name}_position_embeddings.weight" for name in ("x", "y", "x", "y", "h", "w"))
+
+
+def _nomic_code_agrees(config: Config) -> bool:
+    """Whether Nomic's own code, which names its entries as GPT-2 does, adds no positions and has the row's eps."""
+    rotary = config.get("rotary_emb_fraction", 0.0) > 0
+    eps = config.get("layer_norm_epsilon", 1e-5) == config.get("layer_norm_eps", 1e-12)
+    return bool(rotary and eps)
+
 
 ENCODER_ROWS: tuple[EmbeddingLayout, ...] = (
     # BERT's shape
@@ -197,7 +205,7 @@ ENCODER_ROWS: tuple[EmbeddingLayout, ...] = (
     ),
     like(
         BERT, "nomic_bert", "Nomic BERT", "nomic_bert.modeling_nomic_bert.NomicBertEmbeddings", **_ROTARY,
-        norm=("embeddings.LayerNorm", "emb_ln"),
+        norm=("embeddings.LayerNorm", "emb_ln"), code="hf_nomic_bert", code_agrees=_nomic_code_agrees,
     ),
     like(
         BERT, "gte", "GTE", "gte.modeling_gte.GteEmbeddings", **_ROTARY,

@@ -63,7 +63,7 @@ WORD_ROWS: tuple[EmbeddingLayout, ...] = (
     like(WORDS, "ernie4_5", "ERNIE 4.5", "ernie4_5.modeling_ernie4_5.Ernie4_5Model"),
     like(WORDS, "ernie4_5_moe", "ERNIE 4.5 MoE", "ernie4_5_moe.modeling_ernie4_5_moe.Ernie4_5_MoeModel"),
     like(WORDS, "esmc", "ESM C", "esmc.modeling_esmc.EsmcModel"),
-    like(WORDS, "eurobert", "EuroBERT", "eurobert.modeling_eurobert.EuroBertModel"),
+    like(WORDS, "eurobert", "EuroBERT", "eurobert.modeling_eurobert.EuroBertModel", code="eurobert"),
     like(WORDS, "exaone", "EXAONE", "llama.modeling_llama.LlamaModel"),
     like(WORDS, "exaone4", "EXAONE 4", "exaone4.modeling_exaone4.Exaone4Model"),
     like(WORDS, "exaone_moe", "EXAONE MoE", "exaone_moe.modeling_exaone_moe.ExaoneMoeModel"),
@@ -107,7 +107,7 @@ WORD_ROWS: tuple[EmbeddingLayout, ...] = (
     like(WORDS, "olmo2", "OLMo 2", "olmo2.modeling_olmo2.Olmo2Model"),
     like(WORDS, "olmo3", "OLMo 3", "olmo3.modeling_olmo3.Olmo3Model"),
     like(WORDS, "olmoe", "OLMoE", "olmoe.modeling_olmoe.OlmoeModel"),
-    like(WORDS, "phi3", "Phi-3", "phi3.modeling_phi3.Phi3Model"),
+    like(WORDS, "phi3", "Phi-3", "phi3.modeling_phi3.Phi3Model", code="phi3"),
     like(WORDS, "phimoe", "Phi-MoE", "phimoe.modeling_phimoe.PhimoeModel"),
     like(WORDS, "qwen2", "Qwen2", "qwen2.modeling_qwen2.Qwen2Model"),
     like(WORDS, "qwen2_moe", "Qwen2-MoE", "qwen2_moe.modeling_qwen2_moe.Qwen2MoeModel"),
@@ -129,7 +129,7 @@ WORD_ROWS: tuple[EmbeddingLayout, ...] = (
         WORDS, "persimmon", "Persimmon", "persimmon.modeling_persimmon.PersimmonModel",
         enters=("final_layernorm",),
     ),
-    like(WORDS, "phi", "Phi", "phi.modeling_phi.PhiModel", enters=("final_layernorm",)),
+    like(WORDS, "phi", "Phi", "phi.modeling_phi.PhiModel", enters=("final_layernorm",), code="phi"),
     # The word table has another name
     like(WORDS, "gpt_neox", "GPT-NeoX", "gpt_neox.modeling_gpt_neox.GPTNeoXModel", **_EMBED_IN),
     like(
@@ -140,7 +140,7 @@ WORD_ROWS: tuple[EmbeddingLayout, ...] = (
     like(WORDS, "codegen", "CodeGen", "codegen.modeling_codegen.CodeGenModel", **_WTE),
     like(
         WORDS, "falcon", "Falcon", "falcon.modeling_falcon.FalconModel", token=("word_embeddings.weight",),
-        enters=("ln_f",), reasons=_ATTENTION,
+        enters=("ln_f",), reasons=_ATTENTION, code="falcon",
     ),
     like(
         WORDS, "mpt", "MPT", "mpt.modeling_mpt.MptModel", token=("wte.weight",), enters=("norm_f",), reasons=_ATTENTION,

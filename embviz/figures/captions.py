@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from numpy.typing import NDArray
 
-from embviz.embedding.decomposition import Decomposition
-from embviz.embedding.metrics import cosine, present_components, variance_shares
+from embviz.embedding.decomposition import Decomposition, Part
+from embviz.embedding.metrics import cosine, variance_shares
 from embviz.embedding.projection import axis_owner
 from embviz.figures.drawable import Drawable
 from embviz.i18n import DEFAULT_LANGUAGE, text
+
+ADDED: tuple[Part, ...] = ("position", "segment")
+"""In the order in which the caption names them."""
 
 MAX_OWNED = 128
 """Of longer inputs nobody asks which token owns the first axis, and finding out is another large PCA."""
@@ -22,9 +27,7 @@ def map_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
         return text("caption.map_one", language, count=int(drawn.sum()))
     group = _repeated_word(analysis)
     if group is None or _distance(d.token, *group):
-        shares: dict[str, float] = {"segment": 0.0, "position": 0.0, **variance_shares(d, drawn)}
-        only = len(present_components(d)) == 1
-        return text("caption.map_words" if only else "caption.map_shares", language, **shares)
+        return _shares_caption(d, variance_shares(d, drawn), language)
     a, b = group
     more = d.input_ids[drawn].tolist().count(int(d.input_ids[a])) - 2
     places = text("caption.places_more" if more else "caption.places", language, first=a, second=b, more=more)
@@ -37,6 +40,15 @@ def map_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:
     else:
         key = f"caption.map_repeated_{'no' if d.segment is None else 'same'}_segment"
     return text(key, language, **values, **moved)
+
+
+def _shares_caption(d: Decomposition, shares: Mapping[str, float], language: str) -> str:
+    """Who makes how much of the variance, of the parts that are there; a constant makes none."""
+    added = [name for name in ADDED if d.part(name) is not None]
+    if not added:
+        return text("caption.map_words", language)
+    others = ", ".join(text(f"caption.share_{name}", language, share=shares[name]) for name in added)
+    return text("caption.map_shares", language, token=shares["token"], others=others, cross=shares["cross"])
 
 
 def left_out_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from embviz.embedding.metrics import present_components
 from embviz.embedding.projection import Projection
 from embviz.figures.drawable import Drawable
 from embviz.figures.labels import place_labels
-from embviz.figures.style import COLORS, SEGMENT_COLORS, SEGMENT_SYMBOLS, Spec, escape_label
+from embviz.figures.style import COLORS, MOVED, SEGMENT_COLORS, SEGMENT_SYMBOLS, Spec, escape_label
 from embviz.i18n import text
 
 Points = NDArray[np.float64]
@@ -37,11 +37,8 @@ def pca_spec(analysis: Drawable) -> Spec:
     """Token, + segment and + position of each drawn token as points and arrows in one basis."""
     d = analysis.after
     plane = _Plane(analysis, analysis.projection)
-    vectors, traces = d.token, []
-    for role, added in list(present_components(d).items())[1:]:
-        reached = vectors + added
-        traces.append(_arrows(role, plane.coordinates(vectors), plane.coordinates(reached)))
-        vectors = reached
+    points = {role: plane.coordinates(vectors) for role, vectors in d.stages().items()}
+    traces = [_arrows(role, points[start], points[role]) for start, role in pairwise(points)]
     repeats = _repeats(d.token[plane.drawn])
     traces.append({**plane.points("token", d.token), "text": repeats, "textposition": "bottom center"})
     traces += _moves(plane, "summed", analysis.before.summed, d.summed)
@@ -155,11 +152,12 @@ def _arrows(role: str, tails: Points, tips: Points) -> Trace:
     trace = _trace(role, path)
     name = "" if role == "moved" else f"+ {text(f'part.{role}')}"
     trace |= {"mode": "lines", "hoverinfo": "skip", "name": name}
-    trace["line"] = {"color": COLORS[role], "width": 4 if axes == 3 else 1.6}
+    color = COLORS.get(role, MOVED)
+    trace["line"] = {"color": color, "width": 4 if axes == 3 else 1.6}
     if axes == 2:
         heads = np.zeros(3 * n, np.float32)
         heads[1::3] = 10
-        marker = {"symbol": "arrow", "angleref": "previous", "size": heads, "color": COLORS[role]}
+        marker = {"symbol": "arrow", "angleref": "previous", "size": heads, "color": color}
         trace |= {"mode": "lines+markers", "marker": {**marker, "line": {"width": 0}}}
     return trace
 

@@ -19,12 +19,14 @@ COLORS: Mapping[str, str] = {
     "token": "#0072B2",
     "segment": "#E69F00",
     "position": "#009E73",
-    "constant": "#8C8C8C",
+    "constant": "#6B7280",
     "summed": "#D55E00",
     "normalized": "#CC79A7",
-    "moved": "#6B7280",
 }
 """Okabe and Ito's colour-blind safe colours and a grey, one a component, used for nothing else."""
+
+MOVED = "#374151"
+"""Of arrows from before to after a what-if, which belong to no component."""
 
 SEGMENT_COLORS = ("#56B4E9", "#8E6FC1")
 SEGMENT_SYMBOLS = ("", "-open")

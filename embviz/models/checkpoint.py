@@ -32,6 +32,9 @@ class TensorSource(Protocol):
     def remote_bytes(self, names: Collection[str]) -> int:
         """How many bytes a network would have to bring for these tensors; 0 where they are on this machine."""
 
+    def is_at_hand(self, name: str, ids: Sequence[int]) -> bool:
+        """Whether these rows can be had without waiting for a network."""
+
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""
 
@@ -67,10 +70,19 @@ class Checkpoint:
         whole_limit: a tensor of more bytes is read as a whole only where that is asked for by `whole=True`;
             None means no limit.
         hard_limit: a tensor of more bytes is never read as a whole; None means no limit.
+        distant: whether the files are read over a network.
     """
 
-    def __init__(self, index: Index, whole_limit: int | None = None, hard_limit: int | None = None) -> None:
+    def __init__(
+        self,
+        index: Index,
+        whole_limit: int | None = None,
+        hard_limit: int | None = None,
+        *,
+        distant: bool = False,
+    ) -> None:
         self._index, self._whole_limit, self._hard_limit = index, whole_limit, hard_limit
+        self._distant = distant
         self._cache = RowCache()
 
     def __contains__(self, name: object) -> bool:
@@ -91,6 +103,10 @@ class Checkpoint:
     def remote_bytes(self, names: Collection[str]) -> int:
         """How many bytes a network would have to bring for these tensors; 0 where they are on this machine."""
         return sum(entry.nbytes for entry in self._index.entries(names).values() if entry.file.over_network)
+
+    def is_at_hand(self, name: str, ids: Sequence[int]) -> bool:
+        """Whether these rows can be had without waiting for a network."""
+        return not self._distant or set(ids) <= self._cache.get(name, ids).keys()
 
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""
@@ -176,6 +192,10 @@ class MemoryTensors:
     def remote_bytes(self, names: Collection[str]) -> int:  # noqa: ARG002 - whatever they are called
         """0, since they are in memory."""
         return 0
+
+    def is_at_hand(self, name: str, ids: Sequence[int]) -> bool:  # noqa: ARG002 - all of them are
+        """Yes."""
+        return True
 
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""

@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 from embviz.models.card import ModelCard
 from embviz.models.limits import OPENING_SECONDS, is_public
 from embviz.models.model import EmbeddingModel
-from embviz.models.sources import BUNDLED, open_model
+from embviz.models.sources import BUNDLED, SOURCES, open_model
 from embviz.models.watch import Progress, Watch, watching
 
 __all__ = ["EmbeddingModel", "ModelCard", "load_model"]
@@ -65,10 +65,18 @@ def load_model(
         return model
 
 
-def is_open(ref: str = BUNDLED, revision: str | None = None) -> bool:
-    """Whether `load_model` would answer at once."""
+def is_at_hand(ref: str, revision: str | None, text: str, text_pair: str | None) -> bool:
+    """Whether these texts can be taken apart without waiting for a network: model open, word rows here.
+
+    Raises:
+        InputError: the texts cannot be encoded.
+    """
     with _guard:
-        return (ref, revision) in _open
+        model = _open.get((ref, revision))
+    if model is None:
+        return ref in SOURCES
+    ids = model.encode(text, text_pair).input_ids.tolist()
+    return model.tensors.is_at_hand(model.names["token"], ids)
 
 
 @contextmanager

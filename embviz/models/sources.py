@@ -16,6 +16,7 @@ from embviz.errors import ModelError
 from embviz.i18n import text as words
 from embviz.models import hub
 from embviz.models.checkpoint import Checkpoint, MemoryTensors, TensorSource
+from embviz.models.custom_code import check_code
 from embviz.models.files import LocalFile, sha256
 from embviz.models.folder import Folder, is_path
 from embviz.models.limits import is_public, tensor_limits
@@ -134,10 +135,7 @@ def _read(repository: Repository, origin: str, *, allow_download: bool) -> Model
     read_config = in_background(lambda: read_json(repository, CONFIG))
     tokenizer = in_background(lambda: find_tokenizer(repository, read_config))
     config = read_config()
-    auto_map = config.get("auto_map")
-    if isinstance(auto_map, dict) and any(name.startswith(("AutoModel", "AutoConfig")) for name in auto_map):
-        kind = config.get("model_type")
-        raise ModelError("custom_code", field="model", ref=repository.name, model_type=kind)
+    check_code(repository.name, config)
     return ModelFiles(
         name=repository.name,
         config=config,

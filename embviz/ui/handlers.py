@@ -9,7 +9,7 @@ from secrets import token_hex
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl
 
-from embviz.errors import EmbvizError, InputError
+from embviz.errors import EmbvizError, InputError, ModelError
 from embviz.i18n import text as words
 from embviz.recipe import DEFAULT_MODEL, MAX_QUERY, Recipe
 
@@ -116,7 +116,12 @@ def verify(query: str) -> str:
     from embviz.embedding.verification import TOLERANCE
 
     try:
-        _, decomposition = decompose(Recipe.from_query(query))
+        recipe = Recipe.from_query(query)
+        if not _is_ready(
+            recipe
+        ):  # it has left the few that stay open: whoever waits for a mark must not open it
+            raise ModelError("verify_closed", field="model", ref=unopened(recipe))
+        _, decomposition = decompose(recipe)
     except EmbvizError as error:
         return json.dumps({"query": query, "state": "unknown", "value": None, "text": str(error)})
     value = decomposition.verified
@@ -190,11 +195,10 @@ def unopened(recipe: Recipe) -> str:
 
 
 def _is_ready(recipe: Recipe) -> bool:
-    """Whether the answer needs no waiting: the model is open, or on this machine in any case."""
-    from embviz.models.loading import is_open
-    from embviz.models.sources import SOURCES
+    """Whether the answer needs no network; what does is given to opening.py, so that no drawing waits behind it."""
+    from embviz.models.loading import is_at_hand
 
-    return recipe.model in SOURCES or is_open(recipe.model, recipe.revision)
+    return is_at_hand(recipe.model, recipe.revision, recipe.text, recipe.text_pair)
 
 
 def _ask_to_open(recipe: Recipe, start: int = 0, *, meanwhile: bool = False) -> str:

@@ -22,14 +22,19 @@ from embviz.ui.suggestions import EXAMPLES, choices
 from embviz.ui.tabs import create_heatmap_tab, create_map_tab, create_table_tab
 
 
-class Wire(TypedDict):
+class Slots(TypedDict):
+    """How many of the same kind run at once."""
+
+    concurrency_id: str
+    concurrency_limit: int
+
+
+class Wire(Slots):
     """Settings that every wire to a handler shares."""
 
     show_progress: str
     api_visibility: str
     trigger_mode: str
-    concurrency_id: str
-    concurrency_limit: int
 
 
 # Two computations at a time kept a class of thirty fastest; all wires share that one limit.
@@ -49,6 +54,9 @@ _OPENING: Wire = {
     "concurrency_id": "opening",
     "concurrency_limit": 4,
 }
+
+# Whoever asks by program may name a distant model too, and the page must not wait for that one.
+_EXPLAIN: Slots = {"concurrency_id": "explain", "concurrency_limit": 4}
 
 # The choices above the map live in the browser; they travel with every Show, in the place of an unseen box.
 _ASK = "(text, pair, model) => [text, pair, model, window.embviz.ask(text, pair)]"
@@ -104,7 +112,7 @@ def build_page() -> gr.Blocks:
         outputs = [*mailboxes, form.opening, *(notices[field] for field in handlers.FIELDS)]
         _wire_form(page, form, outputs)
         _wire_views(form, strip, projection, outputs)
-        add_endpoint(handlers.explain, api_name="explain", concurrency_id="compute", concurrency_limit=2)
+        add_endpoint(handlers.explain, api_name="explain", **_EXPLAIN)
     page.queue(max_size=64, default_concurrency_limit=2)
     return page
 

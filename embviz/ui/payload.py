@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from embviz.analysis import Analysis, stages
+from embviz.analysis import Analysis
 from embviz.embedding.decomposition import ALL_PARTS, COMPONENTS, Decomposition
 from embviz.embedding.interventions import Dropout
 from embviz.figures.captions import (
@@ -73,10 +73,10 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
 def map_json(analysis: Analysis) -> str:
     """The projection as the page gets it, `map` of docs/payload.md."""
     d = analysis.after
-    token, middle, summed = stages(d)
-    path = {"token": token, "segment": middle, "summed": summed}
+    reached = d.stages()
+    path = {"token": d.token, "segment": reached.get("segment", d.token), "summed": d.summed}
     if d.constant is not None:
-        path = {"token": token, "segment": middle, "position": summed - d.constant, "summed": summed}
+        path["position"] = reached.get("position", path["segment"])
     normalized = {} if d.normalized is None else {"normalized": d.normalized}
     coordinates: dict[str, dict[str, str]] = {"parts": {}, "normalized": {}}
     axes = {}

@@ -7,6 +7,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+from embviz.errors import InputError
 from embviz.i18n import DEFAULT_LANGUAGE, catalogue
 from embviz.models.limits import is_public
 from embviz.ui.static_files import STATIC_PATH, CompressedFiles, module_names, version
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 DEFAULT_PORT = 7860
+MAX_PORT = 65_535
 
 # 'unsafe-eval': Gradio compiles the templates and the code of its HTML components in the browser.
 _CONTENT_SECURITY_POLICY = (
@@ -57,13 +59,17 @@ def serve(
         host: None means GRADIO_SERVER_NAME, or 127.0.0.1; all addresses on a Hugging Face Space.
         block: wait until the server is stopped.
         quiet: print nothing.
+
+    Raises:
+        InputError: GRADIO_SERVER_PORT is no port.
     """
+    port = port_of_environment() if port is None else port
     _settle_environment()
     from embviz.ui.page import build_page  # gradio and numpy must find the environment settled
 
     page = build_page()
     page.launch(
-        server_port=port if port is not None else int(os.environ.get("GRADIO_SERVER_PORT", DEFAULT_PORT)),
+        server_port=port,
         server_name=host or os.environ.get("GRADIO_SERVER_NAME") or _default_host(),
         quiet=quiet,
         prevent_thread_lock=True,
@@ -73,6 +79,18 @@ def serve(
     if block:
         page.block_thread()
     return page
+
+
+def port_of_environment() -> int:
+    """The port that GRADIO_SERVER_PORT names, or 7860.
+
+    Raises:
+        InputError: it is no port.
+    """
+    named = os.environ.get("GRADIO_SERVER_PORT", "").strip() or str(DEFAULT_PORT)
+    if not (named.isascii() and named.isdigit() and 1 <= int(named[:9]) <= MAX_PORT):
+        raise InputError("server_port", found=named, largest=MAX_PORT)
+    return int(named)
 
 
 def launch_settings() -> dict[str, Any]:

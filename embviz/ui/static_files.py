@@ -1,10 +1,11 @@
-"""The page's own files, kept in memory, compressed once, cached by browsers for a year under a versioned path."""
+"""The page's own files, kept in memory, compressed once, kept by browsers for a year under a versioned path."""
 
 from __future__ import annotations
 
 import asyncio
 import gzip
 import hashlib
+import re
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -72,7 +73,11 @@ def encoded(name: str, coding: str) -> bytes:
 
 
 class CompressedFiles:
-    """ASGI app under a Mount: `/<version>/<name>`, whatever the version says, gives the file of that name."""
+    """ASGI app under a Mount: `/<version>/<name>` gives the file of that name.
+
+    Under a version that is not ours it is the same file, but nobody may keep it: a page of the server before or after
+    this one has asked.
+    """
 
     async def __call__(
         self,
@@ -81,7 +86,7 @@ class CompressedFiles:
         send: Send,
     ) -> None:
         """Answers with the file, or with 404."""
-        name = scope["path"].rsplit("/", 1)[-1]
+        folder, _, name = scope["path"].rpartition("/")
         headers = dict(scope["headers"])
         coding = _coding(headers.get(b"accept-encoding", b"").decode("latin-1"))
         try:
@@ -92,23 +97,34 @@ class CompressedFiles:
         except FileNotFoundError:
             await _answer(send, 404, b"", [])
             return
+        ours = folder.rpartition("/")[2] == version()
         answer = [
             (b"content-type", _TYPES[name.rsplit(".", 1)[-1]]),
-            (b"cache-control", b"public, max-age=31536000, immutable"),
+            (b"cache-control", b"public, max-age=31536000, immutable" if ours else b"no-cache"),
             (b"vary", b"accept-encoding"),
         ]
         if coding != "identity":
             answer.append((b"content-encoding", coding.encode()))
-        await _answer(send, 200, b"" if scope["method"] == "HEAD" else body, answer)
+        await _answer(send, 200, body, answer, head=scope["method"] == "HEAD")
 
 
 def _coding(accepted: str) -> str:
-    """The best content coding that a browser accepts."""
-    names = {part.split(";")[0].strip() for part in accepted.lower().split(",")}
+    """The best content coding that a browser accepts; one of weight 0 it refuses (RFC 9110, 12.5.3)."""
+    names = set()
+    for part in accepted.lower().split(","):
+        name, *parameters = (piece.strip() for piece in part.split(";"))
+        if not any(_ZERO.fullmatch(parameter) for parameter in parameters):
+            names.add(name)
     return next((coding for coding in ("br", "gzip") if coding in names), "identity")
 
 
-async def _answer(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
+_ZERO = re.compile(r"q\s*=\s*0(\.0*)?")
+
+
+async def _answer(
+    send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]], *, head: bool = False
+) -> None:
+    """Sends an answer; to HEAD the length that GET would have, without the body."""
     headers = [*headers, (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.body", "body": b"" if head else body})

@@ -14,25 +14,32 @@ class Suggestion:
 
     Attributes:
         ref: its id.
-        size: the size of its checkpoint, of which the page reads the shown rows only.
+        parameters: how many numbers the base model has; a test counts them in the architecture.
         lesson: the key of what it teaches, a few words.
+        bytes_each: of one number in the released checkpoint.
     """
 
     ref: str
-    size: str
+    parameters: int
     lesson: str
+    bytes_each: int = 4
+
+    @property
+    def megabytes(self) -> int:
+        """About how large the checkpoint is, to two digits; heads and buffers can add a tenth."""
+        return int(float(f"{self.parameters * self.bytes_each / 1e6:.2g}"))
 
 
 SUGGESTIONS = (
-    Suggestion("google-bert/bert-base-uncased", "440 MB", "lesson.original"),
-    Suggestion("FacebookAI/roberta-base", "499 MB", "lesson.roberta"),
-    Suggestion("distilbert/distilbert-base-uncased", "268 MB", "lesson.no_segments"),
-    Suggestion("albert/albert-base-v2", "47 MB", "lesson.projected"),
-    Suggestion("google/electra-small-discriminator", "54 MB", "lesson.small"),
-    Suggestion("microsoft/deberta-v3-base", "371 MB", "lesson.no_position"),
-    Suggestion("answerdotai/ModernBERT-base", "599 MB", "lesson.rotary"),
-    Suggestion("openai-community/gpt2", "548 MB", "lesson.no_norm"),
-    Suggestion("FacebookAI/xlm-roberta-base", "1.1 GB", "lesson.many_languages"),
+    Suggestion("google-bert/bert-base-uncased", 109_482_240, "lesson.original"),
+    Suggestion("FacebookAI/roberta-base", 124_645_632, "lesson.roberta"),
+    Suggestion("distilbert/distilbert-base-uncased", 66_362_880, "lesson.no_segments"),
+    Suggestion("albert/albert-base-v2", 11_683_584, "lesson.projected"),
+    Suggestion("google/electra-small-discriminator", 13_483_008, "lesson.small"),
+    Suggestion("microsoft/deberta-v3-base", 183_831_552, "lesson.no_position", bytes_each=2),
+    Suggestion("answerdotai/ModernBERT-base", 149_014_272, "lesson.rotary"),
+    Suggestion("openai-community/gpt2", 124_439_808, "lesson.no_norm"),
+    Suggestion("FacebookAI/xlm-roberta-base", 278_043_648, "lesson.many_languages"),
 )
 
 
@@ -40,9 +47,17 @@ def choices() -> list[tuple[str, str]]:
     """What the menu shows, and the reference that a Recipe holds."""
     ready = [(text("model.bundled"), BUNDLED), (text("model.untrained"), UNTRAINED_BERT)]
     return ready + [
-        (text("model.suggested", ref=each.ref, size=each.size, lesson=text(each.lesson)), each.ref)
+        (
+            text("model.suggested", ref=each.ref, size=_size(each.megabytes), lesson=text(each.lesson)),
+            each.ref,
+        )
         for each in SUGGESTIONS
     ]
+
+
+def _size(megabytes: int) -> str:
+    """Megabytes as people say them."""
+    return f"{megabytes} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"
 
 
 EXAMPLES = {

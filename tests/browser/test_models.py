@@ -15,7 +15,7 @@ from safetensors.torch import save_file
 
 from tests.browser.conftest import Record
 from tests.browser.serving import Served, serve
-from tests.browser.visit import BANK, open_page, open_tab, tokens
+from tests.browser.visit import _EYES, BANK, open_page, open_tab, tokens
 from tests.conftest import HUB
 from tests.fake_hub import FakeHub, Repo
 from tests.models.stand_ins import NORM, POSITION, SEGMENT, VOCAB, WORD, write_texts
@@ -123,6 +123,24 @@ def test_roberta_counts_positions_from_two(tab: Page, online: Served) -> None:
     expect(tab.locator("#embviz-card")).to_contain_text("62 tokens")
     expect(tab.locator("#embviz-text textarea")).to_have_value("my dog")
     expect(tab.locator("#embviz-model input")).to_have_value("tiny/roberta")
+
+
+def test_the_selection_of_an_address_waits_for_its_model(
+    tab: Page, online: Served, hub_of_two: FakeHub
+) -> None:
+    """While the example stands in, which has fewer tokens, the address keeps its own token and dimension."""
+    hub_of_two.bandwidth = 60_000.0
+    tab.add_init_script(_EYES)
+    tab.goto(f"{online.url}/?text={'my+dog+' * 14}&model=tiny%2Fdistilbert@main#t=25&d=7")
+    tab.wait_for_function("window.eyes?.state()?.parts?.model.model_type === 'bert'")
+    tab.wait_for_timeout(500)
+    assert tab.url.endswith("#t=25&d=7")
+
+    tab.wait_for_function("window.eyes.state().parts.model.model_type === 'distilbert'")
+
+    tab.wait_for_timeout(500)
+    assert tab.evaluate("(({ token, dim }) => [token, dim])(window.eyes.state())") == [25, 7]
+    assert tab.url.endswith("#t=25&d=7")
 
 
 def test_typo_keeps_the_last_view(tab: Page, online: Served) -> None:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 import embviz
-from embviz.analysis import stages
 from embviz.embedding.projection import MAX_COMPONENTS, Projection, fit_projection
 from tests.reference import official
 from tests.reference.examples import examples
@@ -104,7 +103,7 @@ def test_arrows_of_the_parts_end_on_the_sum(rows: IdRows) -> None:
     assert d.position is not None
     projection = fit_projection(d.summed)
 
-    start, middle, end = (projection.transform(stage) for stage in stages(d))
+    start, middle, end = (projection.transform(stage) for stage in d.stages().values())
     segment = np.asarray(d.segment, np.float64) @ projection.components.T
     position = np.asarray(d.position, np.float64) @ projection.components.T
 

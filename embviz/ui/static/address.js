@@ -40,5 +40,6 @@ function search(theme) {
 
 function hash() {
   const recipe = isLong() ? `&r=${encodeURIComponent(query())}` : "";
-  return `#t=${current().token}&d=${current().dim}${recipe}`;
+  const { token, dim } = { ...current(), ...current().first };
+  return `#t=${token}&d=${dim}${recipe}`;
 }

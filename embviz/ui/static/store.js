@@ -19,6 +19,7 @@ const state = {
   locked: null, // {parts, normalized}: limits kept for the next inputs, or null
   stale: null, // {key, ref}: why something else is shown than what was asked for, or null
   awaited: null, // the query that the page's address keeps while something else is shown in its place
+  first: null, // {token, dim} of the page's address, until what the address names is here
   wanted: undefined, // token to select as soon as its window is here
 };
 
@@ -80,6 +81,7 @@ export function receiveParts(json) {
   for (const stage of Object.values(sent.what_if?.moved ?? {})) stage.cosine = floats(stage.cosine);
   state.parts = sent;
   state.hovered = null;
+  Object.assign(state, state.first); // an example that stands in for it may have fewer tokens or dimensions
   const inWindow = state.token >= sent.start && state.token < sent.stop;
   if (state.wanted !== undefined && state.wanted >= sent.start && state.wanted < sent.stop) state.token = state.wanted;
   else if (!inWindow) state.token = Math.max(sent.start, Math.min(state.token, sent.stop - 1));
@@ -101,6 +103,7 @@ export function receiveMap(json) {
 export function setStale(stale, awaited = null) {
   state.awaited = stale ? (awaited ?? state.awaited) : null;
   state.stale = stale || null;
+  if (!stale) setTimeout(() => (state.first = null)); // the numbers that end the waiting come in the same moment
   changed("stale");
 }
 
@@ -108,6 +111,7 @@ export function setStale(stale, awaited = null) {
 export function select({ token = state.token, dim = state.dim }) {
   const sent = state.parts;
   if (!sent) return;
+  state.first = null; // the user went elsewhere
   token = Math.max(0, Math.min(token, sent.total - 1));
   dim = Math.max(0, Math.min(dim, sent.width - 1));
   if (token < sent.start || token >= sent.stop) {
@@ -123,8 +127,9 @@ export function select({ token = state.token, dim = state.dim }) {
 
 /** Says what to select once the first numbers are here: it comes from the page's address. */
 export function selectFirst(token, dim) {
-  if (Number.isInteger(token)) state.wanted = state.token = token;
-  if (Number.isInteger(dim)) state.dim = dim;
+  state.first = {};
+  if (Number.isInteger(token)) state.wanted = state.first.token = state.token = token;
+  if (Number.isInteger(dim)) state.first.dim = state.dim = dim;
 }
 
 /** Forgets the token that was waited for: the user went elsewhere. */

@@ -45,7 +45,7 @@ def describe(
         key = "change.removed" if not change.factor else key
         values["part"] = text(f"part.{change.component}", language)
     if isinstance(change, ShiftPositions):
-        key = f"{key}.{'left' if change.k < 0 else 'right'}"
+        key = f"change.ShiftPositions.{'left' if change.k < 0 else 'right'}"
         values["k"] = abs(change.k)
     phrase = text(key, language, **values)
     if isinstance(change, ShiftPositions | ReversePositions | ShufflePositions) and change.keep_first:

@@ -102,12 +102,15 @@ def change(query: str, what_if: Any, start: int = 0) -> Shown:
         what_if: its new changes, plain values as in a Recipe's JSON.
         start: the first token whose vectors are sent.
     """
-    return _answer(
-        lambda: _draw_if_open(
-            Recipe.from_dict({**Recipe.from_query(query).to_dict(), "what_if": what_if}),
-            _whole("start", start),
-        )
-    )
+
+    def changed() -> Shown:
+        recipe = Recipe.from_dict({**Recipe.from_query(query).to_dict(), "what_if": what_if})
+        first = _whole("start", start)
+        if not _is_ready(recipe):
+            return Shown(recipe, opening=_ask_to_open(recipe, first))
+        return _draw_exactly(recipe, first)
+
+    return _answer(changed)
 
 
 def verify(query: str) -> str:
@@ -220,9 +223,22 @@ def _draw_if_open(recipe: Recipe, start: int = 0) -> Shown:
 def draw(recipe: Recipe, start: int = 0) -> Shown:
     """The views of a Recipe; opens its model where it is not open.
 
+    Changes that do not fit another text or another model are left out, which is said beside their controls.
+
     Raises:
         EmbvizError: something in the Recipe cannot be used.
     """
+    try:
+        return _draw_exactly(recipe, start)
+    except EmbvizError as error:
+        if error.field != "what_if" or not recipe.what_if:
+            raise
+        shown = _draw_exactly(replace(recipe, what_if=()), start)
+        said = words("page.changes_left_out", reason=error)
+        return replace(shown, messages={**shown.messages, "what_if": said}, failed=True)
+
+
+def _draw_exactly(recipe: Recipe, start: int) -> Shown:
     from embviz.analysis import analyze
     from embviz.ui.payload import map_json, parts_json
 

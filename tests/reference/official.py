@@ -49,9 +49,9 @@ def bundled_states(text: str) -> list[Any]:
     """The official model's hidden states of a sentence, from what enters the encoder to its last layer, as arrays."""
     from transformers import BertModel
 
-    whole = BertModel.from_pretrained(bundled_folder()).eval()
+    whole: nn.Module = BertModel.from_pretrained(bundled_folder())
     with torch.inference_mode():
-        answer = whole(**bundled_tokenizer()(text, return_tensors="pt"), output_hidden_states=True)
+        answer = whole.eval()(**bundled_tokenizer()(text, return_tensors="pt"), output_hidden_states=True)
     return [state[0].numpy() for state in answer.hidden_states]
 
 

@@ -17,7 +17,7 @@ import embviz
 from embviz.analysis import Analysis, stages
 from embviz.embedding.interventions import Intervention
 from embviz.embedding.module import InputEmbeddings
-from embviz.embedding.projection import Projection
+from embviz.embedding.projection import Projection, fit_projection
 from embviz.models.recent import RecentDecompositions, _bytes
 from embviz.models.tokenizer import TextTokenizer
 from tests.reference import official
@@ -69,6 +69,12 @@ def test_nothing_is_computed_again_that_a_slider_did_not_change(monkeypatch: pyt
     count(TextTokenizer, "encode")
     for name in ("token_vectors", "segment_vectors", "position_vectors", "combine"):
         count(InputEmbeddings, name)
+
+    def fitted(*given: Any) -> Projection:
+        counts["fit_projection"] += 1
+        return fit_projection(*given)
+
+    monkeypatch.setattr("embviz.analysis.fit_projection", fitted)
     texts = ("A sentence that was never asked for before.", "Nor was this one.")
 
     def asked(*what_if: Intervention) -> dict[str, int]:
@@ -79,6 +85,7 @@ def test_nothing_is_computed_again_that_a_slider_did_not_change(monkeypatch: pyt
     first = asked()
     assert first == {
         "encode": 1, "token_vectors": 1, "segment_vectors": 1, "position_vectors": 1, "combine": 1,
+        "fit_projection": 2,
     }  # fmt: skip
     assert asked() == {}
     assert asked(embviz.ShiftPositions(0)) == {}

@@ -171,6 +171,30 @@ def test_before_and_after_are_drawn_in_the_basis_of_before(pca_fit: Any) -> None
     )
 
 
+@pytest.mark.parametrize(
+    "what_if",
+    [
+        (),
+        (embviz.SwapSegments(), embviz.ShiftPositions(50)),
+        (embviz.Scale("segment", 20), embviz.Scale("position", -1.5)),
+        (embviz.ScaleSegmentDifference(10), embviz.ReplaceToken(2, "river")),
+        (embviz.NoLayerNorm(), embviz.Scale("token", 0)),
+    ],
+    ids=repr,
+)
+def test_arrows_end_on_the_sum(what_if: tuple[Intervention, ...]) -> None:
+    """In the one basis, before and after: coordinates of token, plus those of the steps, are those of the sum."""
+    analysis = bank(what_if=what_if)
+    project = analysis.projection.transform
+
+    for d in (analysis.before, analysis.after):
+        assert d.segment is not None
+        assert d.position is not None
+        origin = project(np.zeros((1, 384)))
+        steps = sum(project(part) - origin for part in (d.token, d.segment, d.position))
+        np.testing.assert_allclose(origin + steps, project(d.summed), atol=1e-5)
+
+
 def test_special_tokens_are_drawn_only_where_chosen() -> None:
     assert np.flatnonzero(bank().drawn).tolist() == ORDINARY
     assert bank(special_tokens=True).drawn.tolist() == [True] * 16

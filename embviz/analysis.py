@@ -73,7 +73,6 @@ def analyze(recipe: Recipe) -> Analysis:
     before, after = decompose(recipe)
     model = load_model(recipe.model, recipe.revision)
     fitted = _drawn(before, recipe.special_tokens)
-    normalized = before.summed[:0] if before.normalized is None else before.normalized[fitted]
     rows = model.table("segment") if before.segment is not None else None
     lens = segment_lens(before, rows)
     return Analysis(
@@ -88,7 +87,7 @@ def analyze(recipe: Recipe) -> Analysis:
         metrics=measure(after),
         drawn=_drawn(after, recipe.special_tokens),
         projection=_fit(model, before, recipe, fitted),
-        normalized_projection=fit_projection(normalized),
+        normalized_projection=_fit_normalized(before, fitted),
     )
 
 
@@ -118,8 +117,17 @@ def _fit(
     if recipe.pca_fit == "vocabulary":
         return _table_fit(model, "vocabulary", lambda: _vocabulary_sample(model))
     if recipe.pca_fit == "parts":
-        return fit_projection(np.concatenate([stage[drawn] for stage in decomposition.stages().values()]))
-    return fit_projection(decomposition.summed[drawn])
+        return _input_fit(
+            decomposition, "parts", drawn,
+            lambda: np.concatenate([stage[drawn] for stage in decomposition.stages().values()]),
+        )  # fmt: skip
+    return _input_fit(decomposition, "summed", drawn, lambda: decomposition.summed[drawn])
+
+
+def _fit_normalized(decomposition: Decomposition, drawn: NDArray[np.bool_]) -> Projection:
+    normalized = decomposition.normalized
+    rows = decomposition.summed[:0] if normalized is None else normalized[drawn]
+    return _input_fit(decomposition, "normalized", drawn, lambda: rows)
 
 
 def _table_fit(model: EmbeddingModel, name: str, rows: Callable[[], Floats]) -> Projection:
@@ -131,8 +139,23 @@ def _table_fit(model: EmbeddingModel, name: str, rows: Callable[[], Floats]) -> 
         return fits[name]
 
 
-_table_lock = Lock()
+def _input_fit(
+    decomposition: Decomposition, name: str, drawn: NDArray[np.bool_], rows: Callable[[], Floats]
+) -> Projection:
+    """A fit on an input, kept as long as its decomposition is: a slider does not move what it was fitted on."""
+    key = (name, drawn.tobytes())
+    with _input_lock:
+        fits = _input_fits.setdefault(decomposition, {})
+        if key in fits:
+            return fits[key]
+    fit = fit_projection(rows())  # without the lock: of a long input it takes a second
+    with _input_lock:
+        return fits.setdefault(key, fit)
+
+
+_table_lock, _input_lock = Lock(), Lock()
 _table_fits: WeakKeyDictionary[EmbeddingModel, dict[str, Projection]] = WeakKeyDictionary()
+_input_fits: WeakKeyDictionary[Decomposition, dict[tuple[str, bytes], Projection]] = WeakKeyDictionary()
 
 
 def _vocabulary_sample(model: EmbeddingModel) -> Floats:

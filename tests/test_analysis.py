@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -12,7 +15,11 @@ from sklearn.decomposition import PCA
 
 import embviz
 from embviz.analysis import Analysis
-from embviz.embedding.projection import Projection
+from embviz.embedding.interventions import Intervention
+from embviz.embedding.module import InputEmbeddings
+from embviz.embedding.projection import Projection, fit_projection
+from embviz.models.recent import RecentDecompositions, _bytes
+from embviz.models.tokenizer import TextTokenizer
 from tests.reference import official
 
 BANK = ("The bank raised interest rates.", "We sat on the river bank.")
@@ -46,6 +53,92 @@ def test_without_changes_before_and_after_are_one() -> None:
     assert analysis.model is embviz.load_model().card
 
 
+def test_nothing_is_computed_again_that_a_slider_did_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted: a text is tokenized once, its words are read once, and of the tables only what moved is looked up."""
+    counts: Counter[str] = Counter()
+
+    def count(owner: type, name: str) -> None:
+        original = getattr(owner, name)
+
+        def counted(*given: Any, **named: Any) -> Any:
+            counts[name] += 1
+            return original(*given, **named)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    count(TextTokenizer, "encode")
+    for name in ("token_vectors", "segment_vectors", "position_vectors", "combine"):
+        count(InputEmbeddings, name)
+
+    def fitted(*given: Any) -> Projection:
+        counts["fit_projection"] += 1
+        return fit_projection(*given)
+
+    monkeypatch.setattr("embviz.analysis.fit_projection", fitted)
+    texts = ("A sentence that was never asked for before.", "Nor was this one.")
+
+    def asked(*what_if: Intervention) -> dict[str, int]:
+        counts.clear()
+        embviz.analyze(embviz.Recipe(*texts, what_if=what_if))
+        return dict(counts)
+
+    first = asked()
+    assert first == {
+        "encode": 1, "token_vectors": 1, "segment_vectors": 1, "position_vectors": 1, "combine": 1,
+        "fit_projection": 2,
+    }  # fmt: skip
+    assert asked() == {}
+    assert asked(embviz.ShiftPositions(0)) == {}
+    assert asked(embviz.ShiftPositions(5)) == {"position_vectors": 1, "combine": 1}
+    assert asked(embviz.SwapSegments()) == {"segment_vectors": 1, "combine": 1}
+    assert asked(embviz.Scale("segment", 2), embviz.Scale("token", 0.5)) == {"combine": 1}
+    assert asked(embviz.Dropout(0.1)) == {"combine": 1}
+    assert asked(embviz.ReplaceToken(1, "the")) == {"token_vectors": 1, "combine": 1}
+
+
+def test_before_is_the_same_object_while_a_slider_moves() -> None:
+    """So is its verified mark, which takes seconds."""
+    first, second = (bank(what_if=(embviz.ShiftPositions(k),)) for k in (1, 2))
+
+    assert first.before is second.before
+    assert first.lens_before is not second.lens_after
+
+
+def test_only_so_many_answers_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their bytes; the one that was not wanted for longest leaves."""
+    recent = RecentDecompositions()
+    answer = embviz.load_model().decompose("one")
+    made: list[str] = []
+
+    def ask(text: str) -> None:
+        recent.get((text, None), lambda: made.append(text) or answer)  # type: ignore[func-returns-value]
+
+    monkeypatch.setattr("embviz.models.recent.MAX_BYTES", 2 * _bytes(answer))
+    for text in ("a", "b", "a", "c", "a", "b"):
+        ask(text)
+
+    assert made == ["a", "b", "c", "b"]
+
+
+def test_a_model_that_nobody_uses_takes_its_answers_along() -> None:
+    from embviz.models.sources import open_model
+
+    model = embviz.EmbeddingModel("untrained:bert-base", open_model("untrained:bert-base", None))
+    model.decompose("hello")
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+
+    assert gone() is None
+
+
+def test_nothing_moved_where_nothing_was_asked() -> None:
+    assert bank().moved is None
+    moved = bank(what_if=(embviz.SwapSegments(), embviz.SwapSegments())).moved
+    assert moved is not None
+    assert not moved.changed
+
+
 def test_the_same_recipe_gives_the_same_bits() -> None:
     what_if = (embviz.SwapSegments(), embviz.ShiftPositions(5, keep_first=True), embviz.Scale("segment", 0.0))
     first, second = bank(what_if=what_if), bank(what_if=what_if)
@@ -76,6 +169,30 @@ def test_before_and_after_are_drawn_in_the_basis_of_before(pca_fit: Any) -> None
     np.testing.assert_array_equal(
         plain.normalized_projection.components, changed.normalized_projection.components
     )
+
+
+@pytest.mark.parametrize(
+    "what_if",
+    [
+        (),
+        (embviz.SwapSegments(), embviz.ShiftPositions(50)),
+        (embviz.Scale("segment", 20), embviz.Scale("position", -1.5)),
+        (embviz.ScaleSegmentDifference(10), embviz.ReplaceToken(2, "river")),
+        (embviz.NoLayerNorm(), embviz.Scale("token", 0)),
+    ],
+    ids=repr,
+)
+def test_arrows_end_on_the_sum(what_if: tuple[Intervention, ...]) -> None:
+    """In the one basis, before and after: coordinates of token, plus those of the steps, are those of the sum."""
+    analysis = bank(what_if=what_if)
+    project = analysis.projection.transform
+
+    for d in (analysis.before, analysis.after):
+        assert d.segment is not None
+        assert d.position is not None
+        origin = project(np.zeros((1, 384)))
+        steps = sum(project(part) - origin for part in (d.token, d.segment, d.position))
+        np.testing.assert_allclose(origin + steps, project(d.summed), atol=1e-5)
 
 
 def test_special_tokens_are_drawn_only_where_chosen() -> None:

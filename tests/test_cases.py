@@ -543,6 +543,85 @@ def check_alignment(case: Value) -> None:
     assert encoded.word_ids == (None, 0, 1, 1, 2, 3, 4, None)
 
 
+def rows_of(d: Decomposition) -> NDArray[np.float32]:
+    """The LayerNorm's results, which the bundled model has."""
+    assert d.normalized is not None
+    return d.normalized
+
+
+def check_what_if(case: Value) -> None:
+    value = case["checkable_value"]
+    clock = ("I ate a clock yesterday.", "It was very time consuming.")
+    match case["id"]:
+        case "EV164":
+            analysis = analyze(*clock, what_if=(embviz.SwapSegments(),))
+            moved = analysis.moved
+            assert moved is not None
+            assert moved.normalized is not None
+            table = official.bundled_tensors("embeddings.token_type_embeddings.weight").popitem()[1].numpy()
+            sign = np.where(analysis.before.token_type_ids == 0, 1, -1)[:, None]
+            tolerance = value["tolerance"]
+            np.testing.assert_allclose(moved.summed.delta, sign * (table[1] - table[0]), atol=1e-6)
+            np.testing.assert_allclose(moved.summed.distance, value["segment_delta_norm"], atol=tolerance)
+            assert np.abs(moved.normalized.delta).max() == pytest.approx(
+                value["ln_max_abs_change"], abs=tolerance
+            )
+            np.testing.assert_allclose(1 - moved.normalized.cosine_distance, value["cosines"], atol=tolerance)
+            twice = analyze(*clock, what_if=(embviz.SwapSegments(), embviz.SwapSegments()))
+            assert twice.after.output.tobytes() == analysis.before.output.tobytes()
+        case "EV166":
+            moved = analyze(*clock, what_if=(embviz.ShiftPositions(1),)).moved
+            assert moved is not None
+            assert moved.normalized is not None
+            assert np.abs(moved.normalized.delta).max() == pytest.approx(
+                value["shift_1_ln_max_abs_change"], abs=value["tolerance"]
+            )
+            largest = analyze(*clock, what_if=(embviz.ShiftPositions(value["max_shift"]),)).after
+            assert largest.position_ids[-1] == 511
+            with pytest.raises(embviz.InputError, match=f"0 to {value['max_shift']}"):
+                analyze(*clock, what_if=(embviz.ShiftPositions(498),))
+            with pytest.raises((IndexError, RuntimeError)):
+                official.run(
+                    official.bundled_embeddings(),
+                    input_ids=torch.tensor(largest.input_ids)[None],
+                    position_ids=torch.tensor(largest.position_ids + 1)[None],
+                )
+        case "EV168":
+            for name, component in (("word", "token"), ("segment", "segment"), ("position", "position")):
+                analysis = analyze(CAPITAL, what_if=(embviz.Scale(component, 0),))  # type: ignore[arg-type]
+                cosines = cosine(rows_of(analysis.before), rows_of(analysis.after))
+                np.testing.assert_allclose(cosines, value[f"drop_{name}"], atol=value["tolerance"])
+        case other:
+            pytest.fail(f"no check for {other}")
+
+
+def check_concept_confusion(case: Value) -> None:
+    value = case["checkable_value"]
+    match case["id"]:
+        case "EV089":
+            states = official.bundled_states("hello")
+            d = model().decompose("hello")
+            assert len(states) == value["hidden_states_count"]
+            assert np.abs(states[0] - d.output).max() <= max(value["hidden_states_0_equals_layernorm"], 1e-6)
+            assert np.abs(states[-1] - d.token).max() > value["last_hidden_differs_by_more_than"]
+            table = official.bundled_embeddings().state_dict()["word_embeddings.weight"].numpy()
+            np.testing.assert_array_equal(d.token, table[d.input_ids])
+        case "EV091":
+            names = {"word": "token", "sum": "summed", "layernorm": "normalized"}
+            d = model().decompose("hello")
+            for key in value["keys"]:
+                assert list(getattr(d, names.get(key, key)).shape) == value["shape_for_hello"]
+        case "EV092":
+            analysis = analyze(CAPITAL, what_if=(embviz.Scale("segment", 0),))
+            assert analysis.before.segment is not None
+            norm, tolerance = float(np.linalg.norm(analysis.before.segment[0])), value["tolerance"]
+            assert norm == pytest.approx(value["segment_row0_norm"], abs=tolerance)
+            change = np.abs(rows_of(analysis.after) - rows_of(analysis.before)).max()
+            assert change == pytest.approx(value["max_abs_diff_without_segment"], abs=tolerance)
+        case other:
+            pytest.fail(f"no check for {other}")
+
+
 CHECKS: dict[str, Callable[[Value], None]] = {
     "long_input": check_long_input,
     "empty_or_blank": check_empty_or_blank,
@@ -562,6 +641,8 @@ CHECKS: dict[str, Callable[[Value], None]] = {
     "heatmap": check_heatmap,
     "plot_labels": check_plot_labels,
     "alignment": check_alignment,
+    "what_if": check_what_if,
+    "concept_confusion": check_concept_confusion,
 }
 
 
@@ -573,6 +654,6 @@ def test_case(case: Value) -> None:
 
 def test_every_kind_is_checked_and_none_is_left_over() -> None:
     assert {case["kind"] for case in CASES} == set(CHECKS)
-    assert len({case["id"] for case in CASES}) == len(CASES) == 44
+    assert len({case["id"] for case in CASES}) == len(CASES) == 50
     for case in CASES:
         assert set(case) == {"id", "kind", "source", "input", "right_behaviour", "checkable_value"}

@@ -430,3 +430,56 @@ def test_save_does_not_replace_a_device() -> None:
     with pytest.raises(embviz.InputError, match="/dev/full"):
         save("/dev/full", b"x")
     assert Path("/dev/full").is_char_device()
+
+
+# What a what-if moved.
+
+
+def moved_by(*what_if: Any) -> Analysis:
+    return embviz.analyze(embviz.Recipe(*PAIR, what_if=what_if))
+
+
+def test_without_changes_nothing_is_said_about_movement(pair: Analysis) -> None:
+    assert not {"what_if", "moved"} & set(explain_dict(pair))
+    with np.load(io.BytesIO(to_npz(pair))) as file:
+        assert not [name for name in file.files if name.startswith("moved")]
+
+
+def test_json_says_how_far_each_token_moved() -> None:
+    """Case EV164: a swap moves each sum by 0.162."""
+    answer = json.loads(json.dumps(explain_dict(moved_by(embviz.SwapSegments())), allow_nan=False))
+
+    assert answer["what_if"] == [{"type": "SwapSegments"}]
+    assert answer["moved"]["changed"] is True
+    np.testing.assert_allclose(answer["moved"]["summed"]["distance"], [0.162] * 15, atol=2e-4)
+    for name in ("summed", "normalized", "output"):
+        stage = answer["moved"][name]
+        assert len(stage["cosine_distance"]) == 15
+        assert stage["mean_cosine_distance"] == pytest.approx(np.mean(stage["cosine_distance"]))
+        assert len(stage["dimensions"]) == len(stage["dimension_change"]) == 10
+
+
+def test_json_of_what_has_no_direction_is_valid() -> None:
+    everything = [embviz.Scale(name, 0) for name in ("token", "segment", "position")]
+    answer = json.loads(
+        json.dumps(explain_dict(moved_by(*everything, embviz.NoLayerNorm())), allow_nan=False)
+    )
+
+    assert answer["moved"]["summed"]["cosine_distance"] == [None] * 15
+    assert answer["moved"]["summed"]["mean_cosine_distance"] is None
+    assert answer["moved"]["normalized"] is None
+    assert "switched off" in answer["absent"]["normalized"]
+
+
+def test_npz_has_what_moved() -> None:
+    analysis = moved_by(embviz.ShiftPositions(1), embviz.SetSegments((0,) * 15))
+
+    with np.load(io.BytesIO(to_npz(analysis))) as file:
+        for name in ("summed", "normalized", "output"):
+            before, after = getattr(analysis.before, name), file[name]
+            np.testing.assert_allclose(file[f"moved_{name}_delta"], after - before, atol=1e-6)
+            np.testing.assert_allclose(
+                file[f"moved_{name}_distance"], np.linalg.norm(after - before, axis=1), rtol=1e-4
+            )
+            assert file[f"moved_{name}_cosine_distance"].shape == (15,)
+        assert embviz.Recipe.from_json(str(file["recipe"])) == analysis.recipe

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from embviz import InputError, Recipe, Scale, ShiftPositions, SwapSegments
+import embviz
+from embviz import InputError, Recipe
+from embviz.embedding.interventions import INTERVENTIONS, Intervention
 from embviz.recipe import ColorBy, PcaFit
 from tests.reference.examples import examples
 
@@ -19,15 +21,29 @@ from tests.reference.examples import examples
 ANYTHING = st.text(st.characters(codec=None), max_size=60) | st.text(
     "&=%+#;? \n\x00\ud800\udfffé𝄞", max_size=60
 )
-CHANGES = st.one_of(
-    st.just(SwapSegments()),
-    st.builds(ShiftPositions, st.integers(-600, 600), st.booleans()),
-    st.builds(
-        Scale,
-        st.sampled_from(["token", "segment", "position"]),
-        st.floats(-100, 100, allow_nan=False) | st.integers(-100, 100),
-    ),
-)
+NUMBERS = st.floats(-100, 100, allow_nan=False) | st.integers(-100, 100)
+SEEDS, INDICES = st.integers(0, 2**32 - 1), st.integers(0, 10**12)
+IDS = st.lists(INDICES, max_size=6).map(tuple)
+KINDS: dict[str, st.SearchStrategy[Intervention]] = {
+    "ReplaceToken": st.builds(embviz.ReplaceToken, INDICES, ANYTHING.filter(bool)),
+    "SetSegments": st.builds(embviz.SetSegments, IDS),
+    "FlipSegment": st.builds(embviz.FlipSegment, INDICES),
+    "SwapSegments": st.just(embviz.SwapSegments()),
+    "AllSegments": st.builds(embviz.AllSegments, INDICES),
+    "MeanSegments": st.just(embviz.MeanSegments()),
+    "ScaleSegmentDifference": st.builds(embviz.ScaleSegmentDifference, NUMBERS),
+    "ShiftPositions": st.builds(embviz.ShiftPositions, st.integers(-600, 600), st.booleans()),
+    "ReversePositions": st.builds(embviz.ReversePositions, st.booleans()),
+    "ShufflePositions": st.builds(embviz.ShufflePositions, SEEDS, st.booleans()),
+    "ConstantPosition": st.builds(embviz.ConstantPosition, INDICES),
+    "SetPositions": st.builds(embviz.SetPositions, IDS),
+    "MovePosition": st.builds(embviz.MovePosition, INDICES, INDICES),
+    "Scale": st.builds(embviz.Scale, st.sampled_from(["token", "segment", "position"]), NUMBERS),
+    "NoLayerNorm": st.just(embviz.NoLayerNorm()),
+    "LayerNormEps": st.builds(embviz.LayerNormEps, st.floats(1e-20, 100)),
+    "Dropout": st.builds(embviz.Dropout, st.floats(0, 1) | st.integers(0, 1), SEEDS),
+}
+CHANGES = st.one_of(*KINDS.values())
 RECIPES = st.builds(
     Recipe,
     text=ANYTHING,
@@ -52,6 +68,40 @@ FIELD_NAMES = [field.name for field in fields(Recipe)]
 def test_query_brings_back_the_same_recipe(recipe: Recipe) -> None:
     assert Recipe.from_query(recipe.to_query()) == recipe
     assert Recipe.from_query("?" + recipe.to_query()) == recipe
+
+
+def test_every_change_is_tried() -> None:
+    assert set(KINDS) == set(INTERVENTIONS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@examples(20)
+@given(data=st.data())
+def test_each_change_comes_back_as_it_was(kind: str, data: st.DataObject) -> None:
+    """By a query, by JSON, and as plain values, where a tuple is a list; it can be a key on every way."""
+    change = data.draw(KINDS[kind])
+    recipe = Recipe("hello", what_if=(change,))
+
+    assert Recipe.from_query(recipe.to_query()).what_if == (change,)
+    assert Recipe.from_json(recipe.to_json()).what_if == (change,)
+    plain = recipe.to_dict()["what_if"]
+    assert plain[0]["type"] == kind
+    assert not any(isinstance(value, tuple) for value in plain[0].values())
+    assert {change: 1}[Recipe.from_dict({"what_if": plain}).what_if[0]] == 1
+
+
+def test_a_change_for_every_token_of_a_long_text_fits_into_a_query() -> None:
+    ids = tuple(range(4_096))
+    recipe = Recipe("👩" * 10_000, "👩" * 10_000, what_if=(embviz.SetPositions(ids), embviz.SetSegments(ids)))
+
+    assert Recipe.from_query(recipe.to_query()) == recipe
+
+
+def test_changes_that_no_query_could_hold_are_refused() -> None:
+    with pytest.raises(InputError, match=r"changes have .* the limit is 100,000") as refused:
+        Recipe("", what_if=(embviz.SetPositions((1_000,) * 8_192),) * 5)
+
+    assert refused.value.field == "what_if"
 
 
 @examples(100)
@@ -194,6 +244,22 @@ def _change(**values: Any) -> str:
         _change(type=["SwapSegments"]),
         _change(type="Scale", component="token", factor=10**400),
         _change(type="ShiftPositions", k=1, keep_first=[1]),
+        _change(type="SetSegments", ids="0101"),
+        _change(type="SetSegments", ids=[0, [1]]),
+        _change(type="SetPositions", ids=[0.5]),
+        _change(type="SetPositions", ids={"0": 1}),
+        _change(type="SetPositions", ids=[0] * 8_193),
+        _change(type="FlipSegment", index=-1),
+        _change(type="FlipSegment", index=None),
+        _change(type="MovePosition", index=0),
+        _change(type="Dropout", p=2),
+        _change(type="Dropout", p=0.5, seed=-1),
+        _change(type="LayerNormEps", eps=0),
+        _change(type="NoLayerNorm", eps=0),
+        _change(type="ReplaceToken", index=0, piece=""),
+        _change(type="ReplaceToken", index=0, piece=["the"]),
+        _change(type="ScaleSegmentDifference", k="3"),
+        _change(type="TokenIds"),
     ],
     ids=lambda query: query[:60],
 )

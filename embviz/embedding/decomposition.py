@@ -137,9 +137,10 @@ class Decomposition:
         segment: vectors of the token type table, same shape; None where the model has none.
         position: vectors of the position table, same shape; None where the model adds none.
         summed: token + segment + position (+ constant), same shape.
-        normalized: LayerNorm of the sum, same shape; None where the model has none here.
-        output: what enters the encoder, `(seq_len, hidden_size)`.
-        layer_norm: the operands of the LayerNorm; None where the model has none here.
+        normalized: LayerNorm of the sum, same shape; None where the model has none here, or a what-if switched
+            it off.
+        output: what enters the encoder, `(seq_len, hidden_size)`; after dropout where a what-if asks for it.
+        layer_norm: the operands of the LayerNorm; None where `normalized` is.
         tensors: names of the tensors in the checkpoint by role (token, segment, position, weight, bias;
             before_weight and after_weight of projections, constant_0 …).
         absent: for each part that this model does not have, the reason.

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from embviz.embedding.decomposition import ALL_PARTS, PARTS, Floats
+from embviz.embedding.movement import STAGES, Movement
 from embviz.i18n import text
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def explain_dict(analysis: Analysis, *, vectors: bool = False) -> dict[str, Any]
             one list a token; every number is the float32 itself; null stands for a NaN, an infinity or a part
             that is absent.
 
-    Where `verified` is null, the last note says why.
+    Where `verified` is null, the last note says why. Where something was changed, `what_if` has the changes and
+    `moved` says how far each token went from before to after; see `embviz.embedding.movement`.
     """
     shown = analysis.after
     answer: dict[str, Any] = {
@@ -42,11 +44,32 @@ def explain_dict(analysis: Analysis, *, vectors: bool = False) -> dict[str, Any]
         "absent": dict(shown.absent),
         "notes": [*notes(analysis), *([shown.verified_note] if shown.verified is None else ())],
     }
+    if analysis.moved is not None:
+        answer["what_if"] = analysis.recipe.to_dict()["what_if"]
+        answer["moved"] = _moved(analysis.moved)
     if vectors:
         arrays = {name: getattr(shown, name) for name in ARRAYS}
         if shown.constant is None:  # few models have one, and most readers need not know of it
             del arrays["constant"]
         answer |= {name: None if array is None else _plain(array) for name, array in arrays.items()}
+    return answer
+
+
+def _moved(moved: Movement) -> dict[str, Any]:
+    """How far each token moved, stage by stage; null for a stage that is gone, and for what is not a number."""
+    answer: dict[str, Any] = {"changed": moved.changed}
+    for name in STAGES:
+        stage = moved.stage(name)
+        answer[name] = stage and {
+            "cosine_distance": _plain(stage.cosine_distance),
+            "distance": _plain(stage.distance),
+            "mean_cosine_distance": _plain(np.array(stage.mean_cosine_distance)),
+            "mean_distance": _plain(np.array(stage.mean_distance)),
+            "most_moved": stage.most_moved,
+            "share_of_most_moved": stage.share_of_most_moved,
+            "dimensions": stage.dimensions.tolist(),
+            "dimension_change": stage.dimension_change.tolist(),
+        }
     return answer
 
 
@@ -96,7 +119,9 @@ def to_npz(analysis: Analysis) -> bytes:
 
     It holds `tokens` (text), `input_ids`, `token_type_ids`, `position_ids`, `special_tokens_mask`, the parts that
     the model has and `output` (float32), the operands of the LayerNorm (`layer_norm_weight`, `_bias`, `_eps`,
-    `_mean`, `_std`, `_centred`) where it has one, and `recipe`, the JSON that `Recipe.from_json` reads.
+    `_mean`, `_std`, `_centred`) where it has one, and `recipe`, the JSON that `Recipe.from_json` reads. Where
+    something was changed, it holds of `summed`, `normalized` and `output` `moved_<stage>_delta` (after − before),
+    `moved_<stage>_cosine_distance` and `moved_<stage>_distance`.
     """
     shown, step = analysis.after, analysis.after.layer_norm
     arrays: dict[str, Any] = {"recipe": np.array(analysis.recipe.to_json()), "tokens": np.array(shown.tokens)}
@@ -107,6 +132,10 @@ def to_npz(analysis: Analysis) -> bytes:
     }
     if step is not None:
         arrays |= {f"layer_norm_{name}": np.asarray(value) for name, value in vars(step).items()}
+    for name in STAGES if analysis.moved is not None else ():
+        if (stage := analysis.moved and analysis.moved.stage(name)) is not None:
+            for kind in ("delta", "cosine_distance", "distance"):
+                arrays[f"moved_{name}_{kind}"] = getattr(stage, kind)
     file = io.BytesIO()
     np.savez_compressed(file, allow_pickle=False, **arrays)
     return file.getvalue()

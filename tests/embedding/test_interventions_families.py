@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -191,7 +192,7 @@ def segments_change(case: Opened) -> None:
         return table
 
     for change, k in ((embviz.MeanSegments(), 0.0), (embviz.ScaleSegmentDifference(3), 3.0)):
-        with case.with_tensor("segment", lambda table, k=k: apart(table, k)) as there:
+        with case.with_tensor("segment", partial(apart, k=k)) as there:
             assert there
             case.agree(case.change(change))
     with case.with_tensor("segment", lambda table: table * 0):
@@ -215,9 +216,9 @@ def positions_change(case: Opened) -> None:
         after = case.change(change)
         assert after.position_ids.tolist() == list(map(int, ids))
 
-        def moved(table: Tensor, rows: Any = tuple(map(int, ids))) -> Tensor:
+        def moved(table: Tensor, rows: Any = ids) -> Tensor:
             old = table.clone()
-            table[usual.tolist()] = old[list(rows)]
+            table[usual.tolist()] = old[[int(row) for row in rows]]
             return table
 
         with case.with_tensor("position", moved) as there:

@@ -45,6 +45,16 @@ def bundled_tokenizer() -> Any:
     return BertTokenizerFast.from_pretrained(bundled_folder())
 
 
+def bundled_states(text: str) -> list[Any]:
+    """The official model's hidden states of a sentence, from what enters the encoder to its last layer, as arrays."""
+    from transformers import BertModel
+
+    whole: nn.Module = BertModel.from_pretrained(bundled_folder())
+    with torch.inference_mode():
+        answer = whole.eval()(**bundled_tokenizer()(text, return_tensors="pt"), output_hidden_states=True)
+    return [state[0].numpy() for state in answer.hidden_states]
+
+
 def random_official(config: BertConfig, seed: int = 0) -> nn.Module:
     """The official input layer of a config with all its weights random, [PAD]'s row and the gain too."""
     torch.manual_seed(seed)

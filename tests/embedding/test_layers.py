@@ -26,7 +26,7 @@ def moved(*what_if: Any) -> LayerMovement:
 
 def official_pooled(**changes: Any) -> torch.Tensor:
     """Mean of the last layer of the official model, its segment table zeroed if `segments=False`."""
-    model = BertModel.from_pretrained(official.bundled_folder()).eval()
+    model = BertModel.from_pretrained(official.bundled_folder()).eval()  # type: ignore[no-untyped-call]
     given = official.bundled_tokenizer()(*BANK, return_tensors="pt")
     if not changes.pop("segments", True):
         torch.nn.init.zeros_(model.embeddings.token_type_embeddings.weight)
@@ -58,7 +58,7 @@ def test_interventions_fade_or_stay_as_measured(
     pooled: tuple[float, float],
 ) -> None:
     movement = moved(change)
-    found = [*movement.mean_distances[[0, 3, 6]], movement.sentence_cosine]
+    found: list[float] = [*movement.mean_distances[[0, 3, 6]].tolist(), movement.sentence_cosine]
 
     for value, (low, high) in zip(found, (h0, layer_3, layer_6, pooled), strict=True):
         printed = 10.0 ** -max(len(f"{edge:g}".partition(".")[2]) for edge in (low, high))
@@ -97,7 +97,7 @@ def test_nothing_changed_moves_nothing() -> None:
 
 def test_the_yardstick_is_the_mean_over_all_pairs_of_tokens_of_different_texts() -> None:
     """By hand, on states of the official model; and near what was measured on a corpus (facts/science.md §3.8)."""
-    model = BertModel.from_pretrained(official.bundled_folder()).eval()
+    model = BertModel.from_pretrained(official.bundled_folder()).eval()  # type: ignore[no-untyped-call]
     tokenizer = official.bundled_tokenizer()
     with torch.no_grad():
         texts = [
@@ -125,7 +125,7 @@ def test_opposite_and_equal_directions_have_known_distances() -> None:
 
     movement = measure_layers(before, after, np.zeros(2))
 
-    np.testing.assert_allclose(movement.distances, [[2, 0], [1, np.nan]])
+    np.testing.assert_allclose(movement.distances, np.array([[2, 0], [1, np.nan]]))
     np.testing.assert_allclose(movement.mean_distances, [1, 1])  # a zero vector has no direction to move
 
 

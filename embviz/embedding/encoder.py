@@ -121,7 +121,8 @@ class OfficialEncoder:
         Raises:
             NoEncoderError: the official class does not run on it, or gives other states than one a token.
         """
-        given = torch.tensor(np.stack(outputs), device=default_device())
+        device = next(self.module.parameters()).device
+        given = torch.tensor(np.stack(outputs), device=device)
         with self._lock, as_no_encoder():
             self._given.vectors = given
             try:

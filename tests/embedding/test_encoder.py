@@ -206,7 +206,7 @@ def test_threads_do_not_get_each_others_states(tmp_path: Path) -> None:
 def test_no_word_table_is_held() -> None:
     model = embviz.load_model()
     model.encoder.states(model.decompose("my dog is cute"))
-    module = model.encoder._load(allow_download=False).module
+    module = model.encoder._build().module
 
     held = {id(p.untyped_storage()): p.untyped_storage().nbytes() for p in module.parameters()}
     assert sum(held.values()) < 43_000_000  # 6 layers of 1,774,464 numbers, and nothing of 46.9 MB

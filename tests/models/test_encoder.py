@@ -98,6 +98,19 @@ def test_layers_of_the_hub_come_only_when_allowed(hub: FakeHub, tmp_path: Path) 
     np.testing.assert_array_equal(through_encoder(analysis).after, movement.after)
 
 
+def test_layers_that_cannot_be_run_are_refused_before_anything_is_fetched(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    settings = {**configs_of("lxmert")[0], "hidden_size": 128, "intermediate_size": 512}
+    hub.repos["org/picture"] = Repo(save(official_model("lxmert", settings), tmp_path / "picture"))
+    analysis = embviz.analyze(embviz.Recipe(TEXT, model="org/picture"))
+    moved = hub.sent(WEIGHTS)
+
+    with pytest.raises(ModelError, match="visual_feats"):
+        through_encoder(analysis)
+    assert hub.sent(WEIGHTS) == moved
+
+
 def test_what_the_hub_cache_holds_is_not_fetched(hub: FakeHub, folder: Path) -> None:
     from huggingface_hub import hf_hub_download
 
@@ -260,16 +273,20 @@ def test_what_is_kept_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_nothing_is_run_unless_it_is_asked_for(folder: Path, runs: list[int]) -> None:
-    embviz.analyze(embviz.Recipe(TEXT, TEXT_PAIR, model=str(folder), what_if=(embviz.SwapSegments(),)))
+    analysis = embviz.analyze(
+        embviz.Recipe(TEXT, TEXT_PAIR, model=str(folder), what_if=(embviz.SwapSegments(),))
+    )
 
     assert runs == []
     assert embviz.load_model(str(folder)).encoder._official is None
+    assert analysis.layers is analysis.layers
+    assert runs[0] == 2
 
 
 def test_the_layers_go_with_their_model(folder: Path) -> None:
     states(folder)
     model = embviz.load_model(str(folder))
-    module = weakref.ref(model.encoder._load(allow_download=False).module)
+    module = weakref.ref(model.encoder._build().module)
 
     loading._open.clear()
     del model

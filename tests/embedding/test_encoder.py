@@ -127,19 +127,13 @@ def assert_equal_at_every_layer(
 
 @pytest.mark.parametrize("model_type", FAMILIES)
 def test_layers_equal_a_model_whose_tables_were_really_changed(model_type: str, tmp_path: Path) -> None:
-    official, model, d = opened(model_type, tmp_path)
+    official, model, d = opened(model_type, tmp_path, **DEEP.get(model_type, {}))
     what_if = changed(model, d)
 
     assert np.abs(what_if.output - d.output).max() > 0
     assert_equal_at_every_layer(official, model, d, what_if)
-
-
-@pytest.mark.parametrize("model_type", DEEP)
-def test_several_layers_do_too(model_type: str, tmp_path: Path) -> None:
-    official, model, d = opened(model_type, tmp_path, **DEEP[model_type])
-
-    assert_equal_at_every_layer(official, model, d, changed(model, d))
-    assert len(model.encoder.states(d)[0]) == 4
+    if model_type in DEEP:
+        assert len(model.encoder.states(d)[0]) == 4
 
 
 def test_given_ids_equal_really_changed_tables(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterator
 
-from benchmarks import opening, page, processes
+from benchmarks import layers, opening, page, processes
 from benchmarks.table import Row, show
 from tests.browser.chromium import open_browser
 from tests.browser.serving import serve
@@ -16,6 +16,7 @@ def measure(runs: int) -> Iterator[Row]:
     """All rows, one after another: nothing else should run on this machine meanwhile."""
     yield processes.start(runs)
     yield from opening.measure(runs)
+    yield from layers.measure(runs)
     with open_browser() as browser:
         yield page.first_drawing(browser, runs)
         with serve() as served:

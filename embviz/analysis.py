@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from weakref import WeakKeyDictionary
 
@@ -62,6 +63,15 @@ class Analysis:
     drawn: NDArray[np.bool_]
     projection: Projection
     normalized_projection: Projection
+
+    @cached_property
+    def layers(self) -> LayerMovement:
+        """What the changes do in every layer, see `through_encoder`; computed when it is first asked for.
+
+        Raises:
+            ModelError: the layers cannot be run, or have to be fetched first.
+        """
+        return through_encoder(self)
 
 
 def analyze(recipe: Recipe) -> Analysis:

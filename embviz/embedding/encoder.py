@@ -121,7 +121,8 @@ class OfficialEncoder:
         Raises:
             NoEncoderError: the official class does not run on it, or gives other states than one a token.
         """
-        given = torch.tensor(np.stack(outputs), device=default_device())
+        device = next(self.module.parameters()).device
+        given = torch.tensor(np.stack(outputs), device=device)
         with self._lock, as_no_encoder():
             self._given.vectors = given
             try:
@@ -188,7 +189,7 @@ class OfficialEncoder:
 
     def _own(self) -> dict[str, Tensor]:
         """The module's weights, and what else it would save; each once, by its first name."""
-        state: Mapping[str, Tensor] = self.module.state_dict(keep_vars=True)
+        state: dict[str, Tensor] = self.module.state_dict(keep_vars=True)
         first = {id(tensor): name for name, tensor in reversed(state.items())}
         return {name: state[name] for name in first.values() if state[name].is_floating_point()}
 
@@ -200,7 +201,7 @@ class OfficialEncoder:
         official: Any = type(self.module)
         level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
         with _building, as_no_encoder(), torch.random.fork_rng(devices=[]):
-            logging.set_verbosity_error()
+            logging.set_verbosity_error()  # type: ignore[no-untyped-call]
             logging.disable_progress_bar()  # type: ignore[no-untyped-call]
             try:
                 made, told = official.from_pretrained(

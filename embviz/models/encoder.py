@@ -114,30 +114,30 @@ class Encoder:
     def _run(self, inputs: list[Decomposition], *, allow_download: bool) -> list[Floats]:
         if not inputs:
             return []
-        official = self._load(allow_download=allow_download)
+        official = self._build()
         try:
+            if not self._loaded and not allow_download and self.download_bytes:
+                # Whoever is asked to fetch weights knows that the layers can be run: they are, on nothing.
+                official.run([inputs[0].output], [inputs[0].token_type_ids])
+            self._load(official, allow_download=allow_download)
             return official.run([one.output for one in inputs], [one.token_type_ids for one in inputs])
         except NoEncoderError as error:
             raise self._refusal(error) from error
 
-    def _load(self, *, allow_download: bool) -> OfficialEncoder:
-        official = self._build()
+    def _load(self, official: OfficialEncoder, *, allow_download: bool) -> None:
+        """Reads the weights, unless they are there."""
         if self._loaded:
-            return official
-        names = self._names(official)
+            return
         if is_public() and (size := 4 * official.size) > PUBLIC_ENCODER:
             limit = size_text(PUBLIC_ENCODER)
             raise ModelError("encoder_too_large", field="model", size=size_text(size), limit=limit)
         if self._seed is None:
+            names = self._names(official)
             if not allow_download and (remote := self._tensors.remote_bytes(names.values())):
                 raise ModelError("encoder_download", field="model", name=self._name, size=size_text(remote))
             read = self._tensors.read(names.values(), whole=True)
-            try:
-                official.load({name: read[found] for name, found in names.items()})
-            except NoEncoderError as error:
-                raise self._refusal(error) from error
+            official.load({name: read[found] for name, found in names.items()})
         self._loaded = True
-        return official
 
     def _build(self) -> OfficialEncoder:
         if self._official is None:

@@ -1,0 +1,309 @@
+"""The weights of the layers: where they are read from, what is not fetched unasked, and what is run only once."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import BertConfig, BertModel
+
+import embviz
+from embviz.analysis import through_encoder
+from embviz.embedding.encoder import OfficialEncoder
+from embviz.errors import ModelError
+from embviz.models import encoder, loading, sources
+from embviz.models.model import EmbeddingModel
+from tests.embedding.architectures import configs_of
+from tests.embedding.official_models import TEXT, TEXT_PAIR, official_model, save
+from tests.fake_hub import FakeHub, Repo
+
+WEIGHTS = r"safetensors|^/[0-9a-f]{64}"
+INPUT = "embeddings."
+POOLER = "pooler."
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A tiny BERT of two layers with all weights random."""
+    return save(
+        official_model("bert", {**configs_of("bert")[0], "num_hidden_layers": 2}), tmp_path / "two-layers"
+    )
+
+
+@pytest.fixture
+def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many inputs each run of the layers had."""
+    counted: list[int] = []
+    run = OfficialEncoder.run
+
+    def counting(self: OfficialEncoder, outputs: Sequence[Any], types: Sequence[Any]) -> list[Any]:
+        counted.append(len(outputs))
+        return run(self, outputs, types)
+
+    monkeypatch.setattr(OfficialEncoder, "run", counting)
+    return counted
+
+
+def rewrite(folder: Path, change: Any) -> None:
+    """Changes the tensors of a checkpoint; `change` gets and gives back a dict."""
+    path = folder / "model.safetensors"
+    tensors = change(load_file(path))
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+def states(ref: Path | str) -> np.ndarray:
+    model = embviz.load_model(str(ref))
+    found: np.ndarray = model.encoder.states(model.decompose(TEXT, TEXT_PAIR))[0]
+    return found
+
+
+# The Hub: nothing is fetched unasked
+
+
+def test_layers_of_the_hub_come_only_when_allowed(hub: FakeHub, tmp_path: Path) -> None:
+    """The size that is named is that of all tensors but the input layer's and the pooler's."""
+    settings = {**configs_of("bert")[0], "num_hidden_layers": 2, "hidden_size": 128, "intermediate_size": 512}
+    folder = save(official_model("bert", settings), tmp_path / "larger")
+    hub.repos["org/two"] = Repo(folder)
+    size = sum(
+        4 * tensor.numel()
+        for name, tensor in load_file(folder / "model.safetensors").items()
+        if not name.startswith((INPUT, POOLER))
+    )
+    recipe = embviz.Recipe(TEXT, TEXT_PAIR, model="org/two", what_if=(embviz.SwapSegments(),))
+    analysis = embviz.analyze(recipe)
+    model, moved = embviz.load_model("org/two"), hub.sent(WEIGHTS)
+
+    assert model.encoder.download_bytes == size
+    with pytest.raises(
+        ModelError, match=rf"org/two have to be fetched from the Hub first: {size / 1e6:.3g} MB"
+    ) as refused:
+        through_encoder(analysis)
+    assert refused.value.key == "error.encoder_download"
+    assert hub.sent(WEIGHTS) == moved
+
+    movement = through_encoder(analysis, allow_download=True)
+
+    fetched = hub.sent(WEIGHTS) - moved
+    assert 0.9 * size <= fetched <= 1.01 * size  # the start of the file had been read with its header
+    assert movement.before.shape == (3, len(analysis.before), 128)
+    assert model.encoder.download_bytes == 0
+    np.testing.assert_array_equal(through_encoder(analysis).after, movement.after)
+
+
+def test_layers_that_cannot_be_run_are_refused_before_anything_is_fetched(
+    hub: FakeHub, tmp_path: Path
+) -> None:
+    settings = {**configs_of("lxmert")[0], "hidden_size": 128, "intermediate_size": 512}
+    hub.repos["org/picture"] = Repo(save(official_model("lxmert", settings), tmp_path / "picture"))
+    analysis = embviz.analyze(embviz.Recipe(TEXT, model="org/picture"))
+    moved = hub.sent(WEIGHTS)
+
+    with pytest.raises(ModelError, match="visual_feats"):
+        through_encoder(analysis)
+    assert hub.sent(WEIGHTS) == moved
+
+
+def test_what_the_hub_cache_holds_is_not_fetched(hub: FakeHub, folder: Path) -> None:
+    from huggingface_hub import hf_hub_download
+
+    hub.repos["org/two"] = Repo(folder)
+    hf_hub_download("org/two", "model.safetensors")
+
+    assert embviz.load_model("org/two").encoder.download_bytes == 0
+    assert states("org/two").shape[0] == 3
+
+
+def test_bundled_and_local_layers_are_there_at_once(folder: Path) -> None:
+    assert embviz.load_model().encoder.download_bytes == 0
+    assert embviz.load_model(str(folder)).encoder.download_bytes == 0
+    assert states("bundled").shape[0] == 7
+    assert states(folder).shape[0] == 3
+
+
+def test_shared_server_holds_no_large_encoder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = embviz.load_model(str(folder))
+    monkeypatch.setenv("EMBVIZ_PUBLIC", "1")
+    monkeypatch.setattr(encoder, "PUBLIC_ENCODER", 10_000)
+
+    with pytest.raises(ModelError, match=r"this server holds at most 10 kB"):
+        model.encoder.states(model.decompose(TEXT))
+
+
+# What a checkpoint may look like
+
+
+def test_a_missing_tensor_is_never_made_up(folder: Path) -> None:
+    name = "encoder.layer.1.output.dense.weight"
+    rewrite(folder, lambda tensors: {n: t for n, t in tensors.items() if n != name})
+
+    with pytest.raises(ModelError, match=rf"no tensor {name}") as refused:
+        states(folder)
+    assert refused.value.key == "error.encoder_tensor"
+
+
+def test_a_missing_tensor_of_experts_is_never_made_up(tmp_path: Path) -> None:
+    """These are joined by transformers' own loader, which would draw what is missing."""
+    save(official_model("mixtral", configs_of("mixtral")[0]), tmp_path)
+    rewrite(tmp_path, lambda tensors: {n: t for n, t in tensors.items() if "experts" not in n})
+
+    with pytest.raises(ModelError, match="the checkpoint has no tensor"):
+        states(tmp_path)
+
+
+def test_a_tensor_of_another_shape_is_refused(folder: Path) -> None:
+    name = "encoder.layer.0.output.dense.weight"
+    rewrite(folder, lambda tensors: {**tensors, name: tensors[name][:, :-1].contiguous()})
+
+    with pytest.raises(ModelError, match=rf"{name} has the shape \[16, 23\], where \[16, 24\] fits"):
+        states(folder)
+
+
+def test_quantised_layers_are_refused(folder: Path) -> None:
+    config = (folder / "config.json").read_text(encoding="utf-8").strip()
+    changed = config[:-1].rstrip() + ', "quantization_config": {"quant_method": "fp8"}}'
+    (folder / "config.json").write_text(changed, encoding="utf-8")
+
+    with pytest.raises(ModelError, match="quantised"):
+        states(folder)
+
+
+def test_no_pooler_is_fine(folder: Path) -> None:
+    whole = states(folder)
+    rewrite(folder, lambda tensors: {n: t for n, t in tensors.items() if not n.startswith(POOLER)})
+    loading._open.clear()
+
+    np.testing.assert_array_equal(states(folder), whole)
+
+
+def test_prefix_and_names_of_tensorflow_are_understood(folder: Path) -> None:
+    whole = states(folder)
+
+    def old(name: str) -> str:
+        return "bert." + name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"
+        )
+
+    rewrite(
+        folder,
+        lambda tensors: {**{old(n): t for n, t in tensors.items()}, "cls.predictions.bias": torch.ones(61)},
+    )
+    loading._open.clear()
+
+    np.testing.assert_array_equal(states(folder), whole)
+
+
+def test_half_precision_layers_run_in_float32(folder: Path) -> None:
+    rewrite(folder, lambda tensors: {n: t.half() for n, t in tensors.items()})
+    official = BertModel.from_pretrained(folder, dtype=torch.float32).eval()  # type: ignore[no-untyped-call]
+    d = embviz.load_model(str(folder)).decompose(TEXT, TEXT_PAIR)
+
+    with torch.no_grad():
+        right = official(
+            torch.tensor(d.input_ids)[None],
+            token_type_ids=torch.tensor(d.token_type_ids)[None],
+            output_hidden_states=True,
+        ).hidden_states
+
+    found = states(folder)
+    assert found.dtype == np.float32
+    for ours, theirs in zip(found, right, strict=True):
+        np.testing.assert_allclose(ours, theirs[0].numpy(), atol=1e-5)
+
+
+def test_untrained_layers_are_drawn_as_the_official_class_draws_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights of BertModel under the same seed; the numbers say that they are random."""
+    monkeypatch.setattr(sources, "BERT_BASE", {**sources.BERT_BASE, "num_hidden_layers": 2})
+    model = EmbeddingModel("untrained:bert-base", sources.open_untrained())
+    d = model.decompose("a dog")
+
+    movement = model.through_encoder(d, d)
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        official = BertModel(BertConfig(num_hidden_layers=2)).eval()  # type: ignore[no-untyped-call]
+    with torch.no_grad():
+        right = official.encoder(torch.tensor(d.output)[None]).last_hidden_state[0]
+    assert movement.untrained
+    assert movement.before.shape == (3, 4, 768)
+    np.testing.assert_allclose(movement.before[-1], right.numpy(), atol=1e-5)
+    assert model.encoder.download_bytes == 0
+
+
+# What is run
+
+
+def test_before_and_after_are_one_batch_and_before_is_run_once(folder: Path, runs: list[int]) -> None:
+    def moved(k: int) -> np.ndarray:
+        analysis = embviz.analyze(
+            embviz.Recipe(TEXT, TEXT_PAIR, model=str(folder), what_if=(embviz.ShiftPositions(k),))
+        )
+        after: np.ndarray = through_encoder(analysis).after
+        return after
+
+    first = moved(1)
+    assert runs == [2, *[1] * len(encoder.SAMPLE)]  # both at once, and the yardstick
+    del runs[:]
+
+    moved(2)
+    assert runs == [1]
+    np.testing.assert_array_equal(moved(1), first)  # the slider goes back
+    moved(0)  # no change is no new input
+    assert runs == [1]
+
+
+def test_what_is_kept_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch, runs: list[int]) -> None:
+    monkeypatch.setattr(encoder, "MAX_STATES", 1)
+    model = embviz.load_model(str(folder))
+    d = model.decompose(TEXT)
+    other = model.decompose(TEXT_PAIR)
+
+    for one in (d, other, d, d):
+        model.encoder.states(one)
+
+    assert runs == [1, 1, 1]
+    assert len(model.encoder._states) == 1
+
+
+def test_nothing_is_run_unless_it_is_asked_for(folder: Path, runs: list[int]) -> None:
+    analysis = embviz.analyze(
+        embviz.Recipe(TEXT, TEXT_PAIR, model=str(folder), what_if=(embviz.SwapSegments(),))
+    )
+
+    assert runs == []
+    assert embviz.load_model(str(folder)).encoder._official is None
+    assert analysis.layers is analysis.layers
+    assert runs[0] == 2
+
+
+def test_the_layers_go_with_their_model(folder: Path) -> None:
+    states(folder)
+    model = embviz.load_model(str(folder))
+    module = weakref.ref(model.encoder._build().module)
+
+    loading._open.clear()
+    del model
+    gc.collect()
+
+    assert module() is None
+
+
+def test_states_cannot_be_written_to(folder: Path) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        states(folder)[0] = 0
+
+
+def test_random_numbers_of_the_caller_stay_as_they_are(folder: Path) -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    states(folder)
+
+    assert torch.equal(torch.rand(3), expected)

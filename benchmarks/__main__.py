@@ -20,7 +20,7 @@ def measure(runs: int) -> Iterator[Row]:
     with open_browser() as browser:
         yield page.first_drawing(browser, runs)
         with serve() as served:
-            yield page.new_pair(browser, served, runs)
+            yield from page.answers(browser, served, runs)
             yield from page.hover(browser, served, runs)
             yield page.heatmap_bytes(browser, served)
             yield processes.memory(served)

@@ -9,6 +9,7 @@ from statistics import median
 
 from benchmarks.table import Row, alternate
 from embviz.embedding.decomposition import Decomposition
+from embviz.embedding.interventions import Scale
 from embviz.models.loading import EmbeddingModel, load_model
 from embviz.models.sources import bundled_folder
 
@@ -45,9 +46,7 @@ def _layers(model: EmbeddingModel) -> float:
 def _changed(model: EmbeddingModel) -> Decomposition:
     """The pair with a change that it never had before."""
     d = model.decompose(*PAIR)
-    return model.decompose_ids(
-        d.encoded, d.token_type_ids, d.position_ids, {"position": 1 + next(_new) / 1e4}
-    )
+    return model.change(d, (Scale("position", 1 + next(_new) / 1e4),))
 
 
 def _official(model: EmbeddingModel) -> Callable[[], float]:

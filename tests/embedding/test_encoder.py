@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 import embviz
 from embviz.embedding.decomposition import Decomposition
+from embviz.embedding.interventions import ComponentChanges
 from embviz.embedding.layout import EmbeddingLayout
 from embviz.embedding.layouts import LAYOUTS
 from tests.embedding.architectures import CONFIGS, configs_of
@@ -61,9 +62,9 @@ def changed(model: embviz.EmbeddingModel, d: Decomposition) -> Decomposition:
     return model.decompose_ids(d.encoded, segments, positions, factors(model))
 
 
-def factors(model: embviz.EmbeddingModel) -> dict[str, float]:
+def factors(model: embviz.EmbeddingModel) -> ComponentChanges:
     """No factor where a projection with a bias comes between the word table and the token part (MobileBERT)."""
-    return {} if "before_bias" in model.names else {"token": FACTOR}
+    return ComponentChanges(factors={} if "before_bias" in model.names else {"token": FACTOR})
 
 
 @torch.no_grad()
@@ -80,7 +81,7 @@ def really_change(reader: nn.Module, layout: EmbeddingLayout, model: embviz.Embe
             if own == name or own.endswith(f".{name}")
         )
 
-    table("token").mul_(factors(model).get("token", 1.0))
+    table("token").mul_(factors(model).factors.get("token", 1.0))
     if model.card.type_vocab_size > 1:
         rows = table("segment")
         rows[:2] = rows[:2].flip(0).clone()
@@ -184,7 +185,9 @@ def test_a_last_projection_to_another_width_is_refused(tmp_path: Path) -> None:
 def test_threads_do_not_get_each_others_states(tmp_path: Path) -> None:
     _, model, d = opened("bert", tmp_path)
     inputs = [
-        model.decompose_ids(d.encoded, d.token_type_ids, d.position_ids, {"token": 1 + i / 10})
+        model.decompose_ids(
+            d.encoded, d.token_type_ids, d.position_ids, ComponentChanges(factors={"token": 1 + i / 10})
+        )
         for i in range(16)
     ]
     alone = [embviz.load_model(str(tmp_path)).encoder.states(one)[0] for one in inputs]

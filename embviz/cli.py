@@ -65,6 +65,7 @@ def _create_parser() -> argparse.ArgumentParser:
     explain.add_argument("text", metavar="A", help=text("cli.text"))
     explain.add_argument("text_pair", metavar="B", nargs="?", help=text("cli.text_pair"))
     explain.add_argument("--model", metavar="REF", help=text("cli.model"))
+    explain.add_argument("--what-if", metavar="JSON", type=_changes, default=(), help=text("cli.what_if"))
     output = explain.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help=text("cli.json"))
     for name in _CONTENTS:
@@ -97,6 +98,16 @@ def _port(value: str) -> int:
     return int(value)
 
 
+def _changes(value: str) -> list[Any]:
+    try:
+        changes = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise argparse.ArgumentTypeError(text("cli.not_json", reason=error)) from error
+    if not isinstance(changes, list):
+        raise argparse.ArgumentTypeError(text("cli.not_a_list"))
+    return changes
+
+
 def _explain(arguments: argparse.Namespace) -> None:
     """Takes the sentences apart and prints a table or JSON, or writes a file."""
     if arguments.vectors and not arguments.json:
@@ -104,9 +115,10 @@ def _explain(arguments: argparse.Namespace) -> None:
     from embviz.analysis import analyze
     from embviz.exports import explain_dict, save
     from embviz.recipe import Recipe
+    from embviz.ui import change_words
 
     chosen = {} if arguments.model is None else {"model": arguments.model}
-    analysis = analyze(Recipe(arguments.text, arguments.text_pair, **chosen))
+    analysis = analyze(Recipe(arguments.text, arguments.text_pair, what_if=arguments.what_if, **chosen))
     if arguments.json:
         _print(json.dumps(explain_dict(analysis, vectors=arguments.vectors), allow_nan=False))
         return
@@ -117,6 +129,9 @@ def _explain(arguments: argparse.Namespace) -> None:
             save(path, written)
             _print("\n".join(map(printable, (text("cli.wrote", path=path), *remarks))))
             return
+    for change in analysis.recipe.what_if:
+        said = change_words.describe(change, analysis.before, analysis.after)
+        _print(printable(text("cli.changed", change=said)))
     _print(describe(analysis))
 
 

@@ -406,3 +406,24 @@ def test_port_of_the_environment_that_is_none_is_one_sentence(
         assert done.stderr.count("\n") == 1
         assert "GRADIO_SERVER_PORT" in done.stderr
         assert port in done.stderr
+
+
+def test_a_what_if_changes_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    """The flag takes what the page's address has; JSON says how far the tokens moved."""
+    cli.main(["explain", "my dog", "--json", "--what-if", '[{"type": "ShiftPositions", "k": 5}]'])
+    answer = json.loads(capsys.readouterr().out)
+
+    assert answer["position_ids"] == [5, 6, 7, 8]
+    assert answer["moved"]["changed"]
+    cli.main(["explain", "my dog", "--what-if", '[{"type": "ShiftPositions", "k": 5}]'])
+    assert "positions + 5" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("what_if", "said"),
+    [("{", "JSON"), ("{}", "list"), ('[{"type": "ShiftPositions", "k": 900}]', "508"), ('["x"]', "“'x'”")],
+)
+def test_a_what_if_that_cannot_be_is_refused(
+    capsys: pytest.CaptureFixture[str], what_if: str, said: str
+) -> None:
+    assert said in _refused(capsys, "explain", "my dog", "--what-if", what_if)

@@ -36,7 +36,7 @@ export function mountHeader(element) {
 
 /** How the model on the page builds its input: the parts that it has, in one line. */
 function taglineOf({ model, rows }) {
-  const present = PARTS.filter((name) => name !== "summed" && rows[name].absent === undefined);
+  const present = PARTS.filter((name) => !["summed", "output"].includes(name) && rows[name].absent === undefined);
   const sum = present.filter((name) => name !== "normalized").map((name) => text(`part.${name}`));
   const formula = sum.join(" + ") + (present.includes("normalized") ? ` → ${text("part.normalized")}` : "");
   return text("page.tagline_of", { name: model.architecture, formula });

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import tempfile
 from collections.abc import Callable, Iterator
 from html import unescape
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import save_file
 
 import embviz
 from embviz.analysis import Analysis
@@ -28,6 +30,7 @@ from embviz.embedding.module import InputEmbeddings
 from embviz.embedding.projection import fit_projection
 from embviz.figures import heatmap_spec, normalized_spec, pca_spec
 from embviz.ui import handlers
+from tests.models.stand_ins import VOCAB, write_texts
 from tests.reference import official
 
 Value = dict[str, Any]
@@ -622,6 +625,35 @@ def check_concept_confusion(case: Value) -> None:
             pytest.fail(f"no check for {other}")
 
 
+def check_padding(case: Value) -> None:
+    value = case["checkable_value"]
+    match case["id"]:
+        case "EV078":
+            ids = torch.tensor([value["padded_ids_row0"], model().encode(CAPITAL).input_ids.tolist()])
+            mask = torch.tensor([value["attention_mask_row0"], [1] * 9])
+            parts = model().embed(ids, attention_mask=mask)
+            pads = np.linalg.norm(parts.token[0, 3:].numpy(), axis=1)
+            np.testing.assert_allclose(pads, value["pad_word_row_norm"], atol=value["norm_tolerance"])
+            real = parts.output[0, :3].numpy() - model().decompose("hello").output
+            assert np.abs(real).max() <= max(value["real_rows_diff_to_unpadded"], 1e-6)
+        case "EV081":
+            with tempfile.TemporaryDirectory() as folder:
+                gpt2 = tiny_gpt2(Path(folder))
+                short, long = gpt2.decompose("my dog"), gpt2.decompose("my dog is cute")
+                np.testing.assert_array_equal(long.output[1:3], short.output[1:3])
+                assert len(long) == len(short) + 2
+        case other:
+            pytest.fail(f"no check for {other}")
+
+
+def tiny_gpt2(folder: Path) -> embviz.EmbeddingModel:
+    """A GPT-2 with random weights, whose tokenizer has no padding piece."""
+    write_texts(folder, model_type="gpt2", n_embd=8, n_positions=32, pad_token_id=None)
+    weights = {"wte.weight": torch.randn(len(VOCAB), 8), "wpe.weight": torch.randn(32, 8)}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return embviz.load_model(str(folder))
+
+
 CHECKS: dict[str, Callable[[Value], None]] = {
     "long_input": check_long_input,
     "empty_or_blank": check_empty_or_blank,
@@ -636,6 +668,7 @@ CHECKS: dict[str, Callable[[Value], None]] = {
     "control_and_surrogates": check_control_and_surrogates,
     "numbers_urls_symbols": check_numbers_urls_symbols,
     "single_vs_pair": check_single_vs_pair,
+    "padding": check_padding,
     "numeric_faithfulness": check_numeric_faithfulness,
     "pca": check_pca,
     "heatmap": check_heatmap,
@@ -654,6 +687,6 @@ def test_case(case: Value) -> None:
 
 def test_every_kind_is_checked_and_none_is_left_over() -> None:
     assert {case["kind"] for case in CASES} == set(CHECKS)
-    assert len({case["id"] for case in CASES}) == len(CASES) == 50
+    assert len({case["id"] for case in CASES}) == len(CASES) == 52
     for case in CASES:
         assert set(case) == {"id", "kind", "source", "input", "right_behaviour", "checkable_value"}

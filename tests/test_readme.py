@@ -36,7 +36,7 @@ def test_python_block_runs(block: str) -> None:
 
 def test_readme_has_examples_to_run() -> None:
     assert len(BLOCKS) == 1
-    assert len(COMMANDS) == 2
+    assert len(COMMANDS) == 3
 
 
 @pytest.mark.parametrize("line", COMMANDS)

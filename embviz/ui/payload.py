@@ -20,6 +20,7 @@ from embviz.figures.captions import (
 from embviz.figures.heatmap import heatmap_spec
 from embviz.figures.pca import axis_titles, normalized_spec, pca_spec, shown_components
 from embviz.figures.style import color_limit, to_json
+from embviz.ui.changes_payload import changes_json
 
 WINDOW = 64
 """The most tokens whose vectors are sent at once; a long input is shown in windows of this size."""
@@ -67,6 +68,7 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
             "order": {"variance": _by_variance(d)},
             "sentences": {"strip": strip_caption(analysis), "heatmap": heatmap_caption(analysis)},
             "heatmap": _heatmap(analysis, start, stop),
+            "changes": changes_json(analysis, start, stop),
         }
     )
 

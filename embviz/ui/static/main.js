@@ -2,11 +2,13 @@
 
 import { followAddress } from "./address.js";
 import { mountCell } from "./cell.js";
+import { mountChanges } from "./changes.js";
 import { watchTheme } from "./colours.js";
 import { loadPlotly, preloadPlotly } from "./figure.js";
 import { mountCard, mountExamples, mountNotice, tellFailure } from "./form.js";
 import { mountFooter, mountHeader } from "./header.js";
 import { mountHeatmaps } from "./heatmaps.js";
+import { mountLayers, noLayers } from "./layers.js";
 import { mountOpening, notOpened } from "./opening.js";
 import { mountProjection, options } from "./projection.js";
 import { receiveMap, receiveParts, subscribe } from "./store.js";
@@ -32,6 +34,8 @@ const views = {
   strip: mountStrip,
   projection: mountProjection,
   heatmaps: mountHeatmaps,
+  changes: mountChanges,
+  layers: mountLayers,
   tables: mountTables,
   cell: mountCell,
 };
@@ -53,6 +57,8 @@ window.embviz = {
   settled: () => document.body.classList.remove("ev-busy"),
   /** The server could not answer: not a user's mistake, for which there is a sentence at its field. */
   failed: () => tellFailure(true),
+  /** The same of the question of the tab Layers. */
+  noLayers,
   /** The same of a model's opening. */
   notOpened() {
     notOpened();

@@ -69,6 +69,7 @@ export function receiveParts(json) {
   PARTS = ALL_PARTS.filter((name) => sent.parts[name] !== undefined);
   sent.rows = Object.fromEntries(PARTS.map((name) => [name, decodeRows(sent.parts[name])]));
   for (const name of ["mean", "std", "weight", "bias"]) sent[name] = sent[name] ? floats(sent[name]) : null;
+  if (sent.changes?.changed) decodeChanges(sent.changes);
   state.parts = sent;
   state.hovered = null;
   const inWindow = state.token >= sent.start && state.token < sent.stop;
@@ -131,10 +132,14 @@ export function hover(token) {
 }
 
 /** The vector of one part of one token, or null where the part is absent or the token outside the window. */
-export function row(name, token) {
+export const row = (name, token) => rowOf(state.parts.rows[name], token);
+
+/** What a what-if added to the numbers of one stage of one token, or null. */
+export const changedRow = (name, token) => rowOf(state.parts.changes?.rows?.[name], token);
+
+function rowOf(part, token) {
   const sent = state.parts;
-  const part = sent.rows[name];
-  if (part.absent || token < sent.start || token >= sent.stop) return null;
+  if (!part || part.absent || token < sent.start || token >= sent.stop) return null;
   const at = part.index[token - sent.start] * sent.width;
   return part.values.subarray(at, at + sent.width);
 }
@@ -176,6 +181,12 @@ function floats(base64) {
   const bytes = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
   return new Float32Array(bytes.buffer);
+}
+
+function decodeChanges(changes) {
+  for (const name of Object.keys(changes.rows)) changes.rows[name] = decodeRows(changes.rows[name]);
+  for (const numbers of [changes.distances, changes.lens])
+    for (const name of Object.keys(numbers)) numbers[name] = floats(numbers[name]);
 }
 
 function decodeRows(part) {

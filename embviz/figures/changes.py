@@ -28,6 +28,8 @@ COLUMN_GAP = 0.07
 LABEL_ROOM = 1.28
 """How much longer than the longest bar the axis is: its number stands beside it."""
 OUTPUT_COLOR = "#5D6675"
+ROUNDING = 1e-7
+"""A cosine distance below this is none: float32 vectors of one direction differ by as much."""
 SYMBOLS = ("circle", "square")
 """Of segment 0 and segment 1, so that colour is not alone."""
 
@@ -109,9 +111,10 @@ def delta_spec(analysis: Compared, start: int = 0, stop: int | None = None) -> S
 
 
 def delta_stages(moved: Movement) -> dict[Stage, StageMovement]:
-    """Of `shown_stages` those with the dimensions of the sum: a projection may lead to others."""
+    """Of `shown_stages` those that changed and have the dimensions of the sum: a projection may lead to others."""
     width = moved.summed.delta.shape[1]
-    return {name: stage for name, stage in shown_stages(moved).items() if stage.delta.shape[1] == width}
+    fitting = {name: stage for name, stage in shown_stages(moved).items() if stage.delta.shape[1] == width}
+    return {name: stage for name, stage in fitting.items() if len(stage.dimensions)} or fitting
 
 
 def lens_spec(analysis: Compared, start: int = 0, stop: int | None = None) -> Spec:
@@ -172,7 +175,7 @@ def row_layout(tokens: tuple[str, ...], window: tuple[int, int], *, legend: bool
     """A layout with one row a token, named by piece and index; whatever lies in a row belongs to its token."""
     start, stop = window
     rows = stop - start
-    top = 34 if legend else 26
+    top = 34 if legend else 42
     names = [f"{escape_label(tokens[i])} · {i}" for i in range(start, stop)]
     layout: dict[str, Any] = {
         "template": "none",
@@ -200,10 +203,10 @@ def message_spec(sentence: str) -> Spec:
 
 
 def distance_text(value: float) -> str:
-    """A cosine distance to read beside others: four decimals, 0 as such, a dash where there is none."""
+    """A cosine distance to read beside others: four decimals, a dash where there is none, 0 where it is rounding."""
     if np.isnan(value):
         return "–"
-    return "0" if value == 0 else f"{value:.4f}" if value >= 0.00005 else f"{value:.0e}"
+    return "0" if value < ROUNDING else f"{value:.4f}" if value >= 0.00005 else f"{value:.0e}"
 
 
 def moved_span(stage: StageMovement) -> tuple[int, int]:

@@ -34,60 +34,66 @@ export function mountLayers(element, gradio) {
   const drawn = make("div", { hidden: true }, figure.host, say, fold.element);
   root.append(make("h2", { class: "ev-unseen" }, text("tab.layers")), nothing.element, wait, question, drawn);
 
-  const show = (what) => {
-    for (const one of [wait, question, drawn]) one.hidden = one !== what;
+  const show = (...shown) => {
+    for (const one of [wait, question, drawn]) one.hidden = !shown.includes(one);
+    root.classList.toggle("ev-again", shown.length > 1);
   };
   const ask = (download = false, size = "") => {
     const { query, start } = current().parts;
-    view.asked = keyOf(query, start);
+    view.asked = keyOf({ query, start });
     wait.textContent = download ? text("layers.fetch", { size }) : text("layers.wait");
-    show(wait);
+    // What was drawn last stays, faintly: the page would jump at every step of a slider.
+    show(wait, ...(drawn.hidden ? [] : [drawn]));
     gradio.trigger("layers", { query, start, download });
   };
-  const put = (sentenceText, label, action) => {
-    sentence.textContent = sentenceText;
+  const put = (said, label, action) => {
+    sentence.textContent = said;
     button.hidden = !label;
     button.textContent = label ?? "";
     button.onclick = action;
     show(question);
   };
-  const look = whenVisible(root, () => {
-    const { query, start, changes } = current().parts;
-    if (!nothing.show(changes)) return show(null);
-    if (view.answer?.query === query && view.answer.start === start) return;
-    if (view.asked !== keyOf(query, start)) ask();
-  });
-  const take = () => {
-    const answer = gradio.props.value ? JSON.parse(gradio.props.value) : null;
-    const { query, start, changes } = current().parts ?? {};
-    if (!answer || answer.query !== query || answer.start !== start || !changes?.changed) return; // of another input
-    view.answer = answer;
-    view.asked = "";
+  const showAnswer = (answer) => {
     if (answer.state === "ask") return put(answer.text, text("layers.download", answer), () => ask(true, answer.size));
     if (answer.state !== "ok") return put(answer.text);
-    view.distances = numbers(answer.distances);
-    [view.means, view.yardstick] = [numbers(answer.means), numbers(answer.yardstick)];
+    for (const name of ["distances", "means", "yardstick"]) view[name] = numbers(answer[name]);
+    view.figure = answer.figure;
     say.textContent = answer.sentence;
     show(drawn);
     figure.draw();
     fold.draw();
   };
+  const look = whenVisible(root, () => {
+    const { parts } = current();
+    if (!nothing.show(parts.changes)) return show();
+    if (view.answer && keyOf(view.answer) === keyOf(parts)) return showAnswer(view.answer);
+    if (view.asked !== keyOf(parts)) ask();
+  });
+  const take = () => {
+    if (!gradio.props.value) return;
+    view.answer = JSON.parse(gradio.props.value);
+    const { parts } = current();
+    if (!parts?.changes?.changed || keyOf(view.answer) !== keyOf(parts)) return; // of another input
+    view.asked = "";
+    showAnswer(view.answer);
+  };
   tellFailed = () => {
     if (!view.asked) return;
     view.asked = "";
-    view.answer = null;
     put(text("layers.failed"), text("layers.retry"), () => ask());
   };
   gradio.watch("value", take);
+  take();
   subscribe(["parts"], () => look());
-  subscribe(["colours"], () => view.answer?.state === "ok" && figure.draw());
+  subscribe(["colours"], () => view.figure && figure.draw());
 }
 
-const keyOf = (query, start) => `${start} ${query}`;
+/** What an answer is about. */
+const keyOf = ({ query, start }) => `${start} ${query}`;
 
 function createFigureOf(view) {
   return createRowFigure(text("layers.label"), {
-    spec: () => view.answer?.figure,
+    spec: () => view.figure,
     dress(trace, layout) {
       if (trace.meta !== "tokens") {
         const colour = variable(trace.meta === "mean" ? "ink" : "mute");

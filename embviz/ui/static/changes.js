@@ -133,7 +133,7 @@ function createLens() {
       if (trace.line) trace.line.color = variable("mute");
       if (trace.meta === "times") trace.marker.color = variable("mute");
     },
-    tell: ({ data, x, y }) => (times.includes(data.meta) ? whose(y, signed(x, 6), text(`figure.${data.meta}`)) : null),
+    tell: ({ data, x, y }) => (times.includes(data.meta) ? whose(y, signed(x, 6), text(`changes.column_${data.meta}`)) : null),
   });
   const fold = createFold(text("changes.numbers"), "token", () => ({
     columns: [text("tables.index"), text("tables.piece"), ...times.map((time) => text(`changes.column_${time}`))],

@@ -6,17 +6,37 @@ functions here wrap it for library users.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from embviz.figures.drawable import Drawable
+from embviz.figures.changes import bars_spec, delta_spec, lens_spec
+from embviz.figures.drawable import Compared, Drawable
 from embviz.figures.heatmap import heatmap_spec
+from embviz.figures.layers import layers_spec
 from embviz.figures.pca import normalized_spec, pca_spec
 from embviz.figures.style import Spec
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["heatmap", "heatmap_spec", "normalized_pca", "normalized_spec", "pca", "pca_spec"]
+    from embviz.embedding.layers import LayerMovement
+
+__all__ = [
+    "bars_spec",
+    "changes",
+    "delta_spec",
+    "deltas",
+    "heatmap",
+    "heatmap_spec",
+    "layers",
+    "layers_spec",
+    "lens",
+    "lens_spec",
+    "normalized_pca",
+    "normalized_spec",
+    "pca",
+    "pca_spec",
+]
 
 
 def pca(analysis: Drawable) -> Figure:
@@ -32,6 +52,31 @@ def normalized_pca(analysis: Drawable) -> Figure:
 def heatmap(analysis: Drawable) -> Figure:
     """Token × dimension heatmaps of all parts as a `plotly.graph_objects.Figure`."""
     return _figure(heatmap_spec(analysis))
+
+
+def changes(analysis: Compared) -> Figure:
+    """How far each token turned by a what-if, as a `plotly.graph_objects.Figure`."""
+    return _figure(bars_spec(analysis))
+
+
+def deltas(analysis: Compared) -> Figure:
+    """Heatmaps of after − before, as a `plotly.graph_objects.Figure`."""
+    return _figure(delta_spec(analysis))
+
+
+def lens(analysis: Compared) -> Figure:
+    """Each token between segment 0 and segment 1, before and after, as a `plotly.graph_objects.Figure`."""
+    return _figure(lens_spec(analysis))
+
+
+def layers(movement: LayerMovement, tokens: Sequence[str]) -> Figure:
+    """How far each token moved in every layer, as a `plotly.graph_objects.Figure`.
+
+    Args:
+        movement: what `embviz.analysis.through_encoder` gives.
+        tokens: the pieces, `analysis.after.tokens`.
+    """
+    return _figure(layers_spec(movement, tokens))
 
 
 def _figure(spec: Spec) -> Figure:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from embviz.embedding.decomposition import Decomposition
 from embviz.embedding.metrics import Metrics
+from embviz.embedding.movement import Movement, SegmentLens
 from embviz.embedding.projection import Projection
 
 
@@ -57,4 +58,28 @@ class Drawable(Protocol):
 
     @property
     def normalized_projection(self) -> Projection:
+        """See `embviz.Analysis`."""
+
+
+class Compared(Protocol):
+    """The attributes of `embviz.Analysis` that figures of a what-if read; their meaning is written there."""
+
+    @property
+    def before(self) -> Decomposition:
+        """See `embviz.Analysis`."""
+
+    @property
+    def after(self) -> Decomposition:
+        """See `embviz.Analysis`."""
+
+    @property
+    def moved(self) -> Movement | None:
+        """See `embviz.Analysis`."""
+
+    @property
+    def lens_before(self) -> SegmentLens | None:
+        """See `embviz.Analysis`."""
+
+    @property
+    def lens_after(self) -> SegmentLens | None:
         """See `embviz.Analysis`."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from embviz.embedding.decomposition import ALL_PARTS, COMPONENTS
+from embviz.embedding.decomposition import ALL_PARTS, COMPONENTS, Floats
 from embviz.figures.drawable import Drawable
 from embviz.figures.style import COLORSCALE, Spec, color_limit, escape_label
 from embviz.i18n import text
@@ -18,6 +20,21 @@ MIN_PANEL = 64
 MAX_TOKEN_TICKS = MANY_ROWS
 
 
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One heatmap of a stack.
+
+    Attributes:
+        name: which part or stage it is.
+        rows: the numbers of all tokens, `(seq_len, size)`.
+        scale: its colour axis in the layout.
+    """
+
+    name: str
+    rows: Floats
+    scale: str
+
+
 def heatmap_spec(analysis: Drawable, start: int = 0, stop: int | None = None) -> Spec:
     """One panel a part, all dimensions, one row a token; tokens are named by index, so that equal ones stay.
 
@@ -27,41 +44,65 @@ def heatmap_spec(analysis: Drawable, start: int = 0, stop: int | None = None) ->
         stop: the token after the last; None means all.
     """
     d = analysis.after
-    stop = len(d) if stop is None else min(stop, len(d))
-    present = [(name, array) for name in ALL_PARTS if (array := d.part(name)) is not None]
+    panels = [
+        Panel(name, array, "coloraxis2" if name == "normalized" else "coloraxis")
+        for name in ALL_PARTS
+        if (array := d.part(name)) is not None
+    ]
+    limit = color_limit([array for name in (*COMPONENTS, "summed") if (array := d.part(name)) is not None])
+    scales = {"coloraxis": color_axis(limit, text("figure.parts_scale"), 0.79, 0.6)}
+    if d.normalized is not None:
+        scales["coloraxis2"] = color_axis(color_limit([d.normalized]), text("part.normalized"), 0.17, 0.085)
+    return stacked_spec(panels, scales, d.tokens, (start, stop))
+
+
+def stacked_spec(
+    panels: Sequence[Panel],
+    scales: dict[str, dict[str, Any]],
+    tokens: Sequence[str],
+    window: tuple[int, int | None],
+) -> Spec:
+    """Panels below each other over the same dimensions, the rows of a window of tokens in each.
+
+    Args:
+        panels: from top to bottom, at least one.
+        scales: the colour axes of the layout by name.
+        tokens: the pieces of all tokens.
+        window: the first token, and the one after the last or None for all.
+    """
+    start, stop = window[0], len(tokens) if window[1] is None else min(window[1], len(tokens))
     rows = stop - start
     panel = max(MIN_PANEL, (ROW_HEIGHT if rows <= MANY_ROWS else SMALL_ROW_HEIGHT) * rows)
-    height = len(present) * (panel + PANEL_GAP)
-    labels = [escape_label(piece) for piece in d.tokens[start:stop]]
-    spec: Spec = {"data": [], "layout": _layout(analysis, height + MARGINS[0] + MARGINS[1])}
-    for row, (name, array) in enumerate(present):
+    height = len(panels) * (panel + PANEL_GAP)
+    labels = [escape_label(piece) for piece in tokens[start:stop]]
+    layout = _layout(panels[0].rows.shape[1], height + MARGINS[0] + MARGINS[1]) | scales
+    spec: Spec = {"data": [], "layout": layout}
+    for row, one in enumerate(panels):
         suffix = "" if row == 0 else str(row + 1)
         top = 1 - row * (panel + PANEL_GAP) / height - PANEL_GAP / height
         spec["data"].append(
             {
                 "type": "heatmap",
-                "meta": name,
-                "name": text(f"part.{name}"),
-                "z": array[start:stop],
+                "meta": one.name,
+                "name": text(f"part.{one.name}"),
+                "z": one.rows[start:stop],
                 "y0": start,
                 "dy": 1,
                 "yaxis": f"y{suffix}",
-                "coloraxis": "coloraxis2" if name == "normalized" else "coloraxis",
+                "coloraxis": one.scale,
                 "hovertemplate": text("figure.heatmap_hover"),
             }
         )
-        spec["layout"][f"yaxis{suffix}"] = _token_axis(labels, start, [top - panel / height, top])
-        spec["layout"]["annotations"].append(_panel_title(text(f"part.{name}"), top))
+        layout[f"yaxis{suffix}"] = token_axis(labels, start, [top - panel / height, top])
+        layout["annotations"].append(panel_title(text(f"part.{one.name}"), top))
     return spec
 
 
-def _layout(analysis: Drawable, height: int) -> dict[str, Any]:
-    d = analysis.after
-    limit = color_limit([array for name in (*COMPONENTS, "summed") if (array := d.part(name)) is not None])
-    last = d.summed.shape[1] - 1
+def _layout(width: int, height: int) -> dict[str, Any]:
+    last = width - 1
     step = max(1, -(-(last + 1) // 16 // 8) * 8) if last >= 16 else 1
     ticks = [*range(0, last - step // 2, step), last]
-    layout: dict[str, Any] = {
+    return {
         "template": "none",
         "height": height,
         "margin": {"l": 84, "r": 12, "t": MARGINS[0], "b": MARGINS[1]},
@@ -69,20 +110,17 @@ def _layout(analysis: Drawable, height: int) -> dict[str, Any]:
             "title": {"text": text("figure.dimension")}, "tickvals": ticks, "showgrid": False, "zeroline": False,
             "anchor": "free", "position": 0,
         },
-        "coloraxis": _color_axis(limit, text("figure.parts_scale"), 0.79, 0.6),
         "annotations": [],
     }  # fmt: skip
-    if d.normalized is not None:
-        layout["coloraxis2"] = _color_axis(color_limit([d.normalized]), text("part.normalized"), 0.17, 0.085)
-    return layout
 
 
-def _color_axis(limit: float, title: str, length: float, y: float) -> dict[str, Any]:
+def color_axis(limit: float, title: str, length: float, y: float) -> dict[str, Any]:
+    """A colour axis from −limit to +limit with zero in the middle, and where its bar stands."""
     bar = {"title": {"text": title}, "thickness": 10, "len": length, "y": y}
     return {"colorscale": COLORSCALE, "cmin": -limit, "cmax": limit, "cmid": 0, "colorbar": bar}
 
 
-def _token_axis(labels: list[str], start: int, domain: list[float]) -> dict[str, Any]:
+def token_axis(labels: list[str], start: int, domain: list[float]) -> dict[str, Any]:
     """Rows by index with the pieces as tick text: a category axis would merge equal pieces."""
     step = -(-len(labels) // MAX_TOKEN_TICKS)
     return {
@@ -92,7 +130,8 @@ def _token_axis(labels: list[str], start: int, domain: list[float]) -> dict[str,
     }  # fmt: skip
 
 
-def _panel_title(title: str, top: float) -> dict[str, Any]:
+def panel_title(title: str, top: float) -> dict[str, Any]:
+    """The name of a panel, above its left corner."""
     return {
         "text": title, "xref": "paper", "yref": "paper", "x": 0, "y": top, "xanchor": "left",
         "yanchor": "bottom", "showarrow": False,

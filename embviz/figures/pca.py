@@ -77,7 +77,7 @@ def _moves(
     }
     ghosts = {
         **_trace("before", tails.astype(np.float32)), "mode": "markers", "hoverinfo": "skip", "marker": hollow,
-        "name": text("figure.before", part=text(f"part.{role}")),
+        "name": text("figure.point_before", part=text(f"part.{role}")),
     }  # fmt: skip
     return [{**arrows, "name": text("figure.moved")}, ghosts]
 

@@ -19,7 +19,13 @@ from embviz.recipe import DEFAULT_MODEL
 from embviz.ui import handlers, opening
 from embviz.ui.plotview import create_mailbox, create_notice, create_view
 from embviz.ui.suggestions import EXAMPLES, choices
-from embviz.ui.tabs import create_heatmap_tab, create_map_tab, create_table_tab
+from embviz.ui.tabs import (
+    create_changes_tab,
+    create_heatmap_tab,
+    create_layers_tab,
+    create_map_tab,
+    create_table_tab,
+)
 
 
 class Slots(TypedDict):
@@ -47,6 +53,8 @@ _WIRE: Wire = {
 }
 # The mark takes seconds the first time: it has a place of its own, so that no drawing waits behind it.
 _VERIFY: Wire = {**_WIRE, "concurrency_id": "verify", "concurrency_limit": 1}
+# The layers take a second, or a download: no drawing waits behind them either.
+_LAYERS: Wire = {**_WIRE, "concurrency_id": "layers", "concurrency_limit": 2}
 # An opening waits for a distant server most of its time; each has its own, whatever the browser asks meanwhile.
 _OPENING: Wire = {
     **_WIRE,
@@ -67,6 +75,7 @@ _IDLE = json.dumps({"state": "idle"})
 _SETTLED = "() => window.embviz.settled()"
 _CHANGED = "() => window.embviz.changed()"
 _FAILED = "() => window.embviz.failed()"
+_NO_LAYERS = "() => window.embviz.noLayers()"
 _NOT_OPENED = "() => window.embviz.notOpened()"
 
 
@@ -106,12 +115,16 @@ def build_page() -> gr.Blocks:
             with gr.Tabs(elem_id="embviz-tabs"):
                 projection = create_map_tab()
                 create_heatmap_tab()
+                create_changes_tab()
+                layers = create_layers_tab()
                 create_table_tab()
             create_view("cell")
         create_view("footer")
         outputs = [*mailboxes, form.opening, *(notices[field] for field in handlers.FIELDS)]
         _wire_form(page, form, outputs)
         _wire_views(form, strip, projection, outputs)
+        answered = layers.layers(_layers, None, layers, **_LAYERS)
+        answered.failure(None, None, None, js=_NO_LAYERS, api_visibility="private")
         add_endpoint(handlers.explain, api_name="explain", **_EXPLAIN)
     page.queue(max_size=64, default_concurrency_limit=2)
     return page
@@ -250,6 +263,13 @@ def _cancel(event: gr.EventData) -> None:
 def _verify(event: gr.EventData) -> str:
     """The verified mark, as JSON for the model's card."""
     return handlers.verify(event.query)
+
+
+def _layers(event: gr.EventData) -> str:
+    """The answer of the tab Layers, as JSON for its view."""
+    from embviz.ui.layers_view import layers  # numpy and the figures arrive after the first answer
+
+    return _no_markup(layers(event.query, event.start, download=event.download is True))
 
 
 def _map_choices(options: dict[str, Any]) -> dict[str, Any]:

@@ -17,9 +17,11 @@ from embviz.figures.captions import (
     normalized_caption,
     strip_caption,
 )
+from embviz.figures.change_captions import bars_caption
 from embviz.figures.heatmap import heatmap_spec
 from embviz.figures.pca import axis_titles, normalized_spec, pca_spec, shown_components
 from embviz.figures.style import color_limit, to_json
+from embviz.ui.changes_payload import changes_json
 from embviz.ui.packing import pack, pack_rows
 from embviz.ui.what_if_payload import what_if_json
 
@@ -63,9 +65,10 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
             "scale": _scales(d),
             "tensors": dict(d.tensors),
             "order": {"variance": _by_variance(d)},
-            "sentences": {"strip": strip_caption(analysis), "heatmap": heatmap_caption(analysis)},
+            "sentences": {"strip": _strip_sentence(analysis), "heatmap": heatmap_caption(analysis)},
             "heatmap": _heatmap(analysis, start, stop),
             "what_if": what_if_json(analysis, start, stop),
+            "changes": changes_json(analysis, start, stop),
         }
     )
 
@@ -128,6 +131,12 @@ def _tokens(d: Decomposition) -> list[dict[str, Any]]:
         }
         tokens.append({**token, "note": notes[i]} if i in notes else token)
     return tokens
+
+
+def _strip_sentence(analysis: Analysis) -> str:
+    """How far a what-if moved the tokens, and how long the vectors are."""
+    moved = f"{bars_caption(analysis)} " if analysis.moved else ""
+    return moved + strip_caption(analysis)
 
 
 def _parts(analysis: Analysis, start: int, stop: int) -> dict[str, Any]:

@@ -20,6 +20,18 @@ def create_heatmap_tab() -> gr.HTML:
         return create_view("heatmaps")
 
 
+def create_changes_tab() -> gr.HTML:
+    """What a what-if moved: bars, changed numbers, the segment lens."""
+    with gr.Tab(text("tab.changes"), id="changes"):
+        return create_view("changes")
+
+
+def create_layers_tab() -> gr.HTML:
+    """How far each token moved in every layer; it reports "layers" when it is seen and lacks the numbers."""
+    with gr.Tab(text("tab.layers"), id="layers"):
+        return create_view("layers", events=("layers",))
+
+
 def create_table_tab() -> gr.HTML:
     """The same numbers as two tables: the tokens, and all dimensions of the selected token."""
     with gr.Tab(text("tab.table"), id="table"):

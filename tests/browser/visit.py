@@ -13,7 +13,7 @@ BANK = "[CLS] the bank raised interest rates . [SEP] we sat on the river bank . 
 DOG = "[CLS] my dog is cute [SEP] he likes playing [SEP]".split()
 STRAWBERRIES = "[CLS] i like straw ##berries [SEP]".split()
 
-TABS = ("Map", "Heatmaps", "Table")
+TABS = ("Map", "Heatmaps", "What changed", "Layers", "Table")
 SELECTED = "#embviz-strip [aria-selected=true]"
 
 # Reads the page's one store; it is the same module that the page itself has imported.
@@ -80,13 +80,25 @@ def selection(page: Page) -> list[int]:
 
 def open_tab(page: Page, name: str) -> None:
     """Opens a tab and waits until it has drawn what belongs there."""
-    page.get_by_role("tab", name=name, exact=True).click()
+    choose_tab(page, name)
     content = {
         "Map": "#embviz-projection .ev-plot .main-svg >> nth=0",
         "Heatmaps": "#embviz-heatmaps .heatmaplayer >> nth=0",
+        "What changed": "#embviz-changes :is(.ev-nothing, .barlayer):visible >> nth=0",
+        "Layers": "#embviz-layers :is(.ev-nothing, .heatmaplayer):visible >> nth=0",
         "Table": "#embviz-tables tbody tr >> nth=0",
     }
     expect(page.locator(content[name])).to_be_visible()
+
+
+def choose_tab(page: Page, name: str) -> None:
+    """Opens a tab, also where a narrow window has put it behind the dots."""
+    tab = page.get_by_role("tab", name=name, exact=True)
+    if tab.is_visible():
+        tab.click()
+        return
+    page.locator("#embviz-tabs .overflow-menu > button").click()
+    page.locator("#embviz-tabs .overflow-dropdown").get_by_text(name, exact=True).click()
 
 
 def luminance(page: Page, selector: str, property_name: str) -> float:

@@ -1,11 +1,14 @@
-// Heatmaps: token × dimension for every part. Python lays them out; the numbers come from the store.
+// Heatmaps: token × dimension in panels below each other. Python lays them out; the numbers come from the store.
+// The tab Heatmaps shows the parts, the tab What changed the differences: both are stacks with another source.
 
 import { createAbsences } from "./absences.js";
 import { plotlyScale, variable } from "./colours.js";
-import { make, menu, tick } from "./dom.js";
+import { make } from "./dom.js";
 import { createFigure, isNarrow, onPoint } from "./figure.js";
 import { box, createOverlay, scaleOfAxes } from "./overlay.js";
-import { current, hover, limit, row, scaleOf, select, setScale, subscribe } from "./store.js";
+import { createToolbar, ordered } from "./stacktools.js";
+import { current, hover, limit, row, select, subscribe } from "./store.js";
+import { createTip } from "./tip.js";
 import { exact, signed, text } from "./words.js";
 
 const TICKS = 16;
@@ -15,124 +18,78 @@ const NARROW_TICKS = 5;
 export function mountHeatmaps(element) {
   const root = element.querySelector(".ev-heatmaps");
   root.classList.add("ev-card");
-  const view = { order: "index", from: 0, count: 0, dims: [] };
-  const host = make("div", { class: "ev-host" });
-  const tip = make("div", { class: "ev-tip", hidden: true });
+  const stack = createStack({
+    label: text("heatmaps.label"),
+    spec: () => current().parts?.heatmap,
+    row,
+    name: (part) => text(`part.${part}`),
+    limit: (axis) => limit(axis === "coloraxis2" ? "normalized" : "parts"),
+    orders: () => [
+      ["variance", text("heatmaps.order_variance"), current().parts.order.variance],
+      ["change", text("changes.order_change"), current().parts.changes?.order],
+    ],
+    // The strip's scales reach over several panels: their bars stand at the top and at the bottom.
+    bar: (axis) =>
+      axis === "coloraxis2" ? { y: 0, yanchor: "bottom", len: 150, lenmode: "pixels" } : { y: 1, yanchor: "top", len: 190, lenmode: "pixels" },
+  });
   const say = make("p", { class: "ev-say" });
-  host.append(tip);
+  root.append(make("h2", { class: "ev-unseen" }, text("tab.heatmaps")), stack.toolbar, createAbsences(), stack.host, say);
+  subscribe(["parts", "colours"], (state) => {
+    stack.show(state);
+    say.textContent = state.parts.sentences?.heatmap ?? "";
+  });
+}
+
+/**
+ * A stack of heatmaps with its toolbar. `source` says what is in it: `label`; `spec()`, the layout that Python made, or
+ * null; `row(name, token)`, numbers; `name(part)`, what a panel is called; `limit(axis)`, the end of a colour range;
+ * `orders()`, choices of another order of dimensions as [key, name, dimensions], those without dimensions left out;
+ * `bar(axis)`, where a colour bar stands, if not where Python says.
+ */
+export function createStack(source) {
+  const view = { source, order: "index", from: 0, count: 0, dims: [] };
+  const host = make("div", { class: "ev-host" });
+  const tip = createTip(host);
   const figure = createFigure(
     host,
-    text("heatmaps.label"),
+    source.label,
     () => compose(view),
     () => {
       onPoint(figure, "click", (point) => point && select(cellAt(point, view)));
-      onPoint(figure, "hover", (point, event) => showTip(tip, host, cellAt(point, view), event));
-      onPoint(figure, "unhover", () => hideTip(tip));
+      onPoint(figure, "hover", (point, event) => showTip(tip, view, cellAt(point, view), event));
+      onPoint(figure, "unhover", () => (tip.hide(), hover(null)));
       onPoint(figure, "relayout", () => frame(figure, overlay, view));
       frame(figure, overlay, view);
     },
   );
   const overlay = createOverlay(figure);
   const toolbar = createToolbar(view, figure.draw);
-  root.append(make("h2", { class: "ev-unseen" }, text("tab.heatmaps")), toolbar.element, createAbsences(), host, say);
-  subscribe(["parts", "colours"], (state) => {
-    toolbar.show(state);
-    say.textContent = state.parts.sentences?.heatmap ?? "";
-    figure.draw();
-  });
   subscribe(["selection", "hover"], () => frame(figure, overlay, view));
-}
-
-/** Order and window of the dimensions, and the range of the colours. */
-function createToolbar(view, draw) {
-  const order = menu(
-    text("heatmaps.order"),
-    [
-      ["index", text("heatmaps.order_index")],
-      ["variance", text("heatmaps.order_variance")],
-    ],
-    (value) => {
-      view.order = value;
-      draw();
-    },
-  );
-  const zoom = menu(
-    text("heatmaps.window"),
-    [
-      ["0", text("heatmaps.all")],
-      ["128", "128"],
-      ["64", "64"],
-      ["32", "32"],
-    ],
-    (value) => {
-      view.count = Number(value);
-      view.from = startAround(view);
-      draw();
-      refresh();
-    },
-  );
-  const move = (windows) => {
-    view.from = Math.max(0, Math.min(view.from + windows * view.count, current().parts.width - view.count));
-    draw();
-    refresh();
-  };
-  const back = make("button", { type: "button", "aria-label": text("heatmaps.earlier"), onclick: () => move(-1) }, "«");
-  const forth = make("button", { type: "button", "aria-label": text("heatmaps.later"), onclick: () => move(1) }, "»");
-  const range = make("span");
-  const pager = make("span", { class: "ev-pager" }, back, range, forth);
-  const full = tick(
-    text("legend.full"),
-    (on) => setScale({ range: on ? "full" : "quantile" }),
-    text("legend.full_hint"),
-  );
-  const refresh = () => {
-    const { width } = current().parts;
-    if (view.count >= width) view.count = 0;
-    pager.hidden = !view.count;
-    view.from = view.count ? Math.min(view.from, width - view.count) : 0;
-    range.textContent = text("heatmaps.range", {
-      first: view.from,
-      last: view.from + (view.count || width) - 1,
-      total: width,
-    });
-    back.disabled = view.from === 0;
-    forth.disabled = view.from + view.count >= width;
-  };
-  const element = make("div", { class: "ev-toolbar" }, order.field, zoom.field, pager, full.field);
   return {
-    element,
+    toolbar: toolbar.element,
+    host,
     show(state) {
-      full.input.checked = state.range === "full";
-      full.input.disabled = state.locked !== null;
-      refresh();
+      toolbar.show(state);
+      figure.draw();
     },
   };
-}
-
-/** The first column of a window of dimensions with the selected one in the middle. */
-function startAround(view) {
-  const { dim, parts } = current();
-  const at = view.order === "variance" ? parts.order.variance.indexOf(dim) : dim;
-  return Math.max(0, Math.min(at - view.count / 2, parts.width - view.count));
 }
 
 /** The dimension of every column that is drawn. */
 function columns(view) {
-  const { parts } = current();
-  const all = view.order === "variance" ? parts.order.variance : Array.from({ length: parts.width }, (_, d) => d);
+  const all = ordered(view);
   return view.count ? all.slice(view.from, view.from + view.count) : all;
 }
 
 function compose(view) {
-  const { parts } = current();
-  const spec = parts?.heatmap;
+  const spec = view.source.spec();
   if (!spec) return null;
   view.dims = columns(view);
   const layout = structuredClone(spec.layout);
   const data = structuredClone(spec.data).map((trace) => (trace.z?.part ? fill(trace, view) : trace));
   for (const [name, axis] of Object.entries(layout)) {
     if (/^xaxis/.test(name)) Object.assign(axis, ticks(view), { range: [-0.5, view.dims.length - 0.5] });
-    if (/^coloraxis/.test(name)) colour(axis, name === "coloraxis2" ? "normalized" : "parts");
+    if (/^coloraxis/.test(name)) colour(axis, name, view.source);
   }
   if (isNarrow()) Object.assign(layout.margin, { l: 62, r: 4 });
   return { data, layout };
@@ -145,32 +102,32 @@ function fill(trace, view) {
   const all = !view.count && view.order === "index";
   trace.z = [];
   for (let token = parts.start; token < parts.stop; token++) {
-    const values = row(name, token);
+    const values = view.source.row(name, token);
     trace.z.push(
       !values ? new Float32Array(view.dims.length) : all ? values : Float32Array.from(view.dims, (d) => values[d]),
     );
   }
   trace.hoverinfo = "none"; // our own box shows the exact number
   delete trace.hovertemplate;
-  if (!trace.coloraxis)
-    Object.assign(trace, { colorscale: plotlyScale(), zmin: -limit(scaleOf(name)), zmax: limit(scaleOf(name)) });
   return trace;
 }
 
-function colour(axis, scale) {
-  Object.assign(axis, { colorscale: plotlyScale(), cmin: -limit(scale), cmax: limit(scale), cauto: false });
+function colour(axis, name, source) {
+  const most = source.limit(name);
+  Object.assign(axis, { colorscale: plotlyScale(), cmin: -most, cmax: most, cauto: false });
   // The strip's legend says the same; a narrow figure leaves the room to the numbers.
   axis.showscale = !isNarrow();
-  const place = scale === "parts" ? { y: 1, yanchor: "top", len: 190 } : { y: 0, yanchor: "bottom", len: 150 };
-  Object.assign((axis.colorbar ??= {}), place, {
-    lenmode: "pixels",
-    outlinewidth: 0,
-    thickness: 10,
-    nticks: 5,
-    tickfont: { color: variable("mute"), size: 11 },
-  });
+  Object.assign((axis.colorbar ??= {}), source.bar?.(name), dressedBar());
   if (axis.colorbar.title) axis.colorbar.title.font = { color: variable("mute"), size: 12 };
 }
+
+/** The look of a colour bar in the present theme. */
+export const dressedBar = () => ({
+  outlinewidth: 0,
+  thickness: 10,
+  nticks: 5,
+  tickfont: { color: variable("mute"), size: 11 },
+});
 
 /** About sixteen dimensions are named below, whatever their order. */
 function ticks(view) {
@@ -187,26 +144,17 @@ function cellAt(point, view) {
   return { token: current().parts.start + tokenRow, dim: view.dims[column], part: point.data.meta ?? point.data.name };
 }
 
-function showTip(tip, host, { token, dim, part }, event) {
+function showTip(tip, { source }, { token, dim, part }, event) {
   const entry = current().parts.tokens[token];
-  const value = row(part, token)?.[dim];
+  const value = source.row(part, token)?.[dim];
   hover(token);
-  if (value === undefined) return hideTip(tip);
-  tip.replaceChildren(
-    make("b", { class: `ev-ink-${part}` }, text(`part.${part}`)),
+  if (value === undefined) return tip.hide();
+  tip.show(
+    event,
+    make("b", { class: `ev-ink-${part}` }, source.name(part)),
     ` ${signed(value)}`,
     make("small", {}, text("heatmaps.tip", { token, piece: entry.piece, dim, exact: exact(value) })),
   );
-  tip.hidden = false;
-  const box = host.getBoundingClientRect();
-  const left = event.clientX - box.left + 14;
-  tip.style.left = `${Math.min(left, box.width - tip.offsetWidth - 4)}px`;
-  tip.style.top = `${event.clientY - box.top + 16}px`;
-}
-
-function hideTip(tip) {
-  tip.hidden = true;
-  hover(null);
 }
 
 /** Frames the selected cell in every panel, and its token's row; more faintly the row under the pointer. */

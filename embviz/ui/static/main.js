@@ -2,11 +2,13 @@
 
 import { followAddress } from "./address.js";
 import { mountCell } from "./cell.js";
+import { mountChanges } from "./changes.js";
 import { watchTheme } from "./colours.js";
 import { loadPlotly, preloadPlotly } from "./figure.js";
 import { mountCard, mountExamples, mountNotice, tellFailure } from "./form.js";
 import { mountFooter, mountHeader } from "./header.js";
 import { mountHeatmaps } from "./heatmaps.js";
+import { mountLayers, noLayers } from "./layers.js";
 import { mountOpening, notOpened } from "./opening.js";
 import { mountProjection, options } from "./projection.js";
 import { receiveMap, receiveParts, subscribe } from "./store.js";
@@ -33,6 +35,8 @@ const views = {
   strip: mountStrip,
   projection: mountProjection,
   heatmaps: mountHeatmaps,
+  changes: mountChanges,
+  layers: mountLayers,
   tables: mountTables,
   cell: mountCell,
   whatif: mountWhatIf,
@@ -63,6 +67,8 @@ window.embviz = {
     tellFailure(true);
     changesAnswered();
   },
+  /** The same of the question of the tab Layers. */
+  noLayers,
   /** The same of a model's opening. */
   notOpened() {
     notOpened();

@@ -79,6 +79,7 @@ export function receiveParts(json) {
     unpackOperands(before);
   }
   for (const stage of Object.values(sent.what_if?.moved ?? {})) stage.cosine = floats(stage.cosine);
+  if (sent.changes?.changed) decodeChanges(sent.changes);
   state.parts = sent;
   state.hovered = null;
   Object.assign(state, state.first); // an example that stands in for it may have fewer tokens or dimensions
@@ -145,10 +146,14 @@ export function hover(token) {
 }
 
 /** The vector of one part of one token, or null where the part is absent or the token outside the window. */
-export function row(name, token) {
+export const row = (name, token) => rowOf(state.parts.rows[name], token);
+
+/** What a what-if added to the numbers of one stage of one token, or null. */
+export const changedRow = (name, token) => rowOf(state.parts.changes?.rows?.[name], token);
+
+function rowOf(part, token) {
   const sent = state.parts;
-  const part = sent.rows[name];
-  if (part.absent || token < sent.start || token >= sent.stop) return null;
+  if (!part || part.absent || token < sent.start || token >= sent.stop) return null;
   const at = part.index[token - sent.start] * sent.width;
   return part.values.subarray(at, at + sent.width);
 }
@@ -212,6 +217,12 @@ function floats(base64) {
 /** The LayerNorm's operands, from base64 to numbers. */
 function unpackOperands(sent) {
   for (const name of ["mean", "std", "weight", "bias"]) sent[name] = sent[name] ? floats(sent[name]) : null;
+}
+
+function decodeChanges(changes) {
+  for (const name of Object.keys(changes.rows)) changes.rows[name] = decodeRows(changes.rows[name]);
+  for (const numbers of [changes.distances, changes.lens])
+    for (const name of Object.keys(numbers)) numbers[name] = floats(numbers[name]);
 }
 
 function decodeRows(part) {

@@ -17,7 +17,7 @@ export function mountTables(element) {
   const view = { token: -1, rows: [], cells: [] };
   const drawTokens = whenVisible(tokens.frame, () => fillTokens(tokens, view));
   const drawDims = whenVisible(dims.frame, () => fillDims(dims, view));
-  const drawMarks = whenVisible(root, () => mark(tokens, dims));
+  const drawMarks = whenVisible(root, () => (markRow(tokens, "token"), markRow(dims, "dim")));
   subscribe(["parts", "map"], () => drawTokens());
   subscribe(["parts", "selection"], () => drawDims());
   subscribe(["parts", "selection", "map"], () => drawMarks());
@@ -25,7 +25,8 @@ export function mountTables(element) {
   listenTo(dims.body, "dim");
 }
 
-function createTable(title) {
+/** A table in a frame of its own; `body`, `head` and `titles` are filled by whoever made it. */
+export function createTable(title) {
   const caption = make("caption", { class: "ev-unseen" }, title);
   const shown = make("h3", { "aria-hidden": "true" }, title); // the caption where it does not scroll away
   const [head, body] = [make("thead"), make("tbody")];
@@ -33,7 +34,7 @@ function createTable(title) {
   return { section: make("section", {}, shown, frame), frame, titles: [caption, shown], head, body };
 }
 
-const heading = (name, kind = null) =>
+export const heading = (name, kind = null) =>
   make(
     "th",
     { scope: "col", class: kind === null ? null : "ev-numeric" },
@@ -70,7 +71,7 @@ function fillTokens({ head, body }, view) {
 }
 
 /** A number that is exact on hover; a dash where there is none. */
-function numberCell(number, format) {
+export function numberCell(number, format) {
   const missing = number === null || number === undefined;
   return make("td", { class: "ev-numeric", title: missing ? null : exact(number) }, missing ? "–" : format(number));
 }
@@ -86,7 +87,7 @@ function norm(values) {
 }
 
 /** The head of a row is a button: one of a table can be tabbed to, the arrow keys reach the others. */
-const rowHead = (index) => make("th", { scope: "row" }, make("button", { type: "button", tabindex: "-1" }, index));
+export const rowHead = (index) => make("th", { scope: "row" }, make("button", { type: "button", tabindex: "-1" }, index));
 
 /** One row a dimension of the selected token. */
 function fillDims({ titles, head, body }, view) {
@@ -110,33 +111,27 @@ function fillDims({ titles, head, body }, view) {
   );
 }
 
-/** Marks the selected row of both tables and keeps it in sight of its own frame. */
-function mark(tokens, dims) {
-  const { token, dim } = current();
-  for (const [table, name, index] of [
-    [tokens, "token", token],
-    [dims, "dim", dim],
-  ]) {
-    const before = table.body.querySelector('[aria-current="true"]');
-    const now = table.body.querySelector(`[data-${name}="${index}"]`);
-    if (before !== now) {
-      before?.removeAttribute("aria-current");
-      before?.querySelector("button").setAttribute("tabindex", "-1");
-    }
-    if (!now) continue;
-    now.setAttribute("aria-current", "true");
-    const button = now.querySelector("button");
-    button.setAttribute("tabindex", "0");
-    if (before && before !== now && before.contains(document.activeElement)) button.focus({ preventScroll: true });
-    const { frame, head } = table;
-    const top = now.offsetTop - head.offsetHeight;
-    if (top < frame.scrollTop) frame.scrollTop = top;
-    else if (now.offsetTop + now.offsetHeight > frame.scrollTop + frame.clientHeight)
-      frame.scrollTop = now.offsetTop + now.offsetHeight - frame.clientHeight;
+/** Marks the selected row of a table and keeps it in sight of its own frame; `name` is "token" or "dim". */
+export function markRow({ frame, head, body }, name) {
+  const before = body.querySelector('[aria-current="true"]');
+  const now = body.querySelector(`[data-${name}="${current()[name]}"]`);
+  if (before !== now) {
+    before?.removeAttribute("aria-current");
+    before?.querySelector("button").setAttribute("tabindex", "-1");
   }
+  if (!now) return;
+  now.setAttribute("aria-current", "true");
+  const button = now.querySelector("button");
+  button.setAttribute("tabindex", "0");
+  if (before && before !== now && before.contains(document.activeElement)) button.focus({ preventScroll: true });
+  const top = now.offsetTop - head.offsetHeight;
+  if (top < frame.scrollTop) frame.scrollTop = top;
+  else if (now.offsetTop + now.offsetHeight > frame.scrollTop + frame.clientHeight)
+    frame.scrollTop = now.offsetTop + now.offsetHeight - frame.clientHeight;
 }
 
-function listenTo(body, name) {
+/** A click on a row selects it, and so do the arrow keys: `name` is "token" or "dim". */
+export function listenTo(body, name) {
   body.addEventListener("click", (event) => {
     const index = event.target.closest("tr")?.dataset[name];
     if (index !== undefined) select({ [name]: Number(index) });

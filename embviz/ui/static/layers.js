@@ -1,0 +1,145 @@
+// Layers: how far each token moved in every layer of the model. Asked for when the tab can be seen, not before.
+
+import { createNothing, tokenRows, whose } from "./changes.js";
+import { plotlyScale, variable } from "./colours.js";
+import { make } from "./dom.js";
+import { isNarrow, numbers } from "./figure.js";
+import { createFold } from "./fold.js";
+import { dressedBar } from "./heatmaps.js";
+import { createRowFigure } from "./rowfigure.js";
+import { current, subscribe } from "./store.js";
+import { numberCell } from "./tables.js";
+import { whenVisible } from "./visible.js";
+import { exact, plain, text } from "./words.js";
+
+const MOST_NARROW_COLUMNS = 8;
+
+let tellFailed = () => {};
+
+/** The server could not answer the question of this tab. */
+export const noLayers = () => tellFailed();
+
+/** Draws the Layers tab into `element`; reports "layers" when it is seen and has not the numbers of the input. */
+export function mountLayers(element, gradio) {
+  const root = element.querySelector(".ev-layers");
+  root.classList.add("ev-card");
+  const view = { answer: null, asked: "", sizes: new Map() };
+  const nothing = createNothing(text("layers.nothing_hint"));
+  const wait = make("p", { class: "ev-empty ev-wait", role: "status", hidden: true });
+  const [sentence, button] = [make("p"), make("button", { type: "button" })];
+  const question = make("div", { class: "ev-empty ev-question", hidden: true }, sentence, button);
+  const figure = createFigureOf(view);
+  const fold = createFoldOf(view);
+  const say = make("p", { class: "ev-say" });
+  const drawn = make("div", { hidden: true }, figure.host, say, fold.element);
+  root.append(make("h2", { class: "ev-unseen" }, text("tab.layers")), nothing.element, wait, question, drawn);
+
+  const show = (...shown) => {
+    for (const one of [wait, question, drawn]) one.hidden = !shown.includes(one);
+    root.classList.toggle("ev-again", shown.length > 1);
+  };
+  const ask = (download = false, size = "") => {
+    const { query, start } = current().parts;
+    view.asked = keyOf({ query, start });
+    wait.textContent = download ? text("layers.fetch", { size }) : text("layers.wait");
+    // What was drawn last stays, faintly: the page would jump at every step of a slider.
+    show(wait, ...(drawn.hidden ? [] : [drawn]));
+    gradio.trigger("layers", { query, start, download });
+  };
+  const put = (said, label, action) => {
+    sentence.textContent = said;
+    button.hidden = !label;
+    button.textContent = label ?? "";
+    button.onclick = action;
+    show(question);
+  };
+  const showAnswer = (answer) => {
+    if (answer.state === "ask") return put(answer.text, text("layers.download", answer), () => ask(true, answer.size));
+    if (answer.state !== "ok") return put(answer.text);
+    for (const name of ["distances", "means", "yardstick"]) view[name] = numbers(answer[name]);
+    view.figure = answer.figure;
+    say.textContent = answer.sentence;
+    show(drawn);
+    figure.draw();
+    fold.draw();
+  };
+  const look = whenVisible(root, () => {
+    const { parts } = current();
+    if (!nothing.show(parts.changes)) return show();
+    if (view.answer && keyOf(view.answer) === keyOf(parts)) return showAnswer(view.answer);
+    if (view.asked !== keyOf(parts)) ask();
+  });
+  const take = () => {
+    if (!gradio.props.value) return;
+    view.answer = JSON.parse(gradio.props.value);
+    const { parts } = current();
+    if (!parts?.changes?.changed || keyOf(view.answer) !== keyOf(parts)) return; // of another input
+    view.asked = "";
+    showAnswer(view.answer);
+  };
+  tellFailed = () => {
+    if (!view.asked) return;
+    view.asked = "";
+    put(text("layers.failed"), text("layers.retry"), () => ask());
+  };
+  gradio.watch("value", take);
+  take();
+  subscribe(["parts"], () => look());
+  subscribe(["colours"], () => view.figure && figure.draw());
+}
+
+/** What an answer is about. */
+const keyOf = ({ query, start }) => `${start} ${query}`;
+
+function createFigureOf(view) {
+  return createRowFigure(text("layers.label"), {
+    spec: () => view.figure,
+    dress(trace, layout) {
+      if (trace.meta !== "tokens") {
+        const colour = variable(trace.meta === "mean" ? "ink" : "mute");
+        trace.line.color = colour;
+        trace.marker = { ...trace.marker, color: colour };
+        return;
+      }
+      layout.coloraxis.colorscale = rising();
+      layout.coloraxis.showscale = !isNarrow();
+      Object.assign(layout.coloraxis.colorbar, dressedBar());
+      layout.coloraxis.colorbar.title.font = { color: variable("mute"), size: 12 };
+      trace.textfont = { size: 11 };
+      if (isNarrow() && view.means.length > MOST_NARROW_COLUMNS) delete trace.texttemplate;
+    },
+    tell: ({ data, x, y, z }) =>
+      data.meta === "tokens"
+        ? whose(y, exact(z ?? Number.NaN), layerName(x))
+        : [make("b", {}, exact(y)), make("small", {}, `${data.name}, ${layerName(x)}`)],
+  });
+}
+
+const layerName = (layer) => (layer === 0 ? text("layers.column_input") : text("layers.column_layer", { layer }));
+
+/** The upper half of the values' scale, since a distance is never below zero. */
+function rising() {
+  const upper = plotlyScale().filter(([at]) => at >= 0.5);
+  return upper.map(([at, colour]) => [2 * at - 1, colour]);
+}
+
+/** The tokens and, below them, the mean of each layer and its yardstick. */
+function createFoldOf(view) {
+  return createFold(text("changes.numbers"), "token", () => {
+    const count = view.means?.length ?? 0;
+    const cells = (values, from) =>
+      Array.from({ length: count }, (_, layer) => numberCell(values[from + layer], (one) => plain(one, 4)));
+    const last = (name, values) => ({
+      index: null,
+      cells: [make("td", {}, text(name)), ...cells(values, 0)],
+    });
+    return {
+      columns: [text("tables.index"), text("tables.piece"), ...Array.from({ length: count }, (_, layer) => layerName(layer))],
+      rows: [
+        ...tokenRows((at) => cells(view.distances, at * count)),
+        last("layers.column_mean", view.means),
+        last("layers.column_yardstick", view.yardstick),
+      ],
+    };
+  });
+}

@@ -1,0 +1,101 @@
+"""The tab Layers: numbers for the bundled model, a question first for a model of the Hub, else a reason."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from numpy.typing import NDArray
+
+import embviz
+from embviz.analysis import through_encoder
+from embviz.recipe import Recipe
+from embviz.ui.layers_view import layers
+from tests.fake_hub import FakeHub, Repo
+from tests.models.stand_ins import config, write_texts
+
+PAIR = ("The bank raised interest rates.", "We sat on the river bank.")
+SHIFT = (embviz.ShiftPositions(1),)
+
+
+def ask(recipe: Recipe, start: Any = 0, *, download: bool = False) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(layers(recipe.to_query(), start, download=download))
+    return answer
+
+
+def typed(array: dict[str, str]) -> NDArray[np.float32]:
+    return np.frombuffer(base64.b64decode(array["bdata"]), "<f4")
+
+
+def test_the_bundled_model_answers_at_once() -> None:
+    recipe = Recipe(*PAIR, what_if=SHIFT)
+    answer = ask(recipe)
+    movement = through_encoder(embviz.analyze(recipe))
+
+    assert answer["state"] == "ok"
+    assert answer["query"] == recipe.to_query()
+    assert np.allclose(typed(answer["distances"]).reshape(16, 7), movement.distances.T, atol=1e-6)
+    assert np.allclose(typed(answer["means"]), movement.mean_distances, atol=1e-6)
+    assert np.allclose(typed(answer["yardstick"]), 1 - movement.random_cosines, atol=1e-6)
+
+
+def test_a_long_input_gets_the_rows_of_its_window() -> None:
+    answer = ask(Recipe("the dog bites the man . " * 20, what_if=SHIFT), 30)
+
+    assert answer["start"] == 30
+    assert answer["figure"]["layout"]["yaxis"]["tickvals"][0] == 30
+    assert len(typed(answer["distances"])) == 64 * 7
+
+
+@pytest.mark.parametrize("what_if", [(), (embviz.ShiftPositions(0),)])
+def test_nothing_changed_is_said_without_running_the_layers(what_if: Any) -> None:
+    answer = ask(Recipe(*PAIR, what_if=what_if))
+
+    assert answer["state"] == "none"
+    assert "othing" in answer["text"]
+
+
+def test_a_broken_question_gets_its_sentence() -> None:
+    answer = json.loads(layers("text=a&pca_fit=everything", "first"))  # type: ignore[arg-type]
+
+    assert answer["state"] == "none"
+    assert "pca_fit" in answer["text"]
+
+
+def test_a_model_of_the_hub_is_asked_for_and_fetched_only_then(hub: FakeHub, tmp_path: Path) -> None:
+    """The question names the size of the layers: the tensors of the model above its input layer."""
+    folder = write_bert(tmp_path / "bert")
+    hub.repos = {"tiny/bert": Repo(folder)}
+    recipe = Recipe("my dog is cute", "he likes the dog", model="tiny/bert", what_if=SHIFT)
+
+    question = ask(recipe)
+    assert question["state"] == "ask"
+    assert question["size"] in question["text"]
+    assert question["size"].endswith(("kB", "KB", "MB"))
+    asked = len(hub.log)
+    assert ask(recipe)["state"] == "ask"
+    assert len(hub.log) == asked
+
+    answer = ask(recipe, download=True)
+    assert answer["state"] == "ok"
+    assert len(typed(answer["means"])) == 1 + config()["num_hidden_layers"]
+    assert ask(recipe)["state"] == "ok"
+
+
+def write_bert(folder: Path) -> Path:
+    """A tiny BERT of the official class with random weights."""
+    from transformers import BertConfig, BertModel
+
+    folder.mkdir()
+    settings = write_texts(folder)
+    torch.manual_seed(0)
+    BertModel(
+        BertConfig(**{key: value for key, value in settings.items() if key != "model_type"})
+    ).save_pretrained(folder)
+    write_texts(folder)
+    return folder

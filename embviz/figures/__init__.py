@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from embviz.figures.beside import beside_specs
 from embviz.figures.drawable import Drawable
 from embviz.figures.heatmap import heatmap_spec
 from embviz.figures.pca import normalized_spec, pca_spec
@@ -16,7 +17,9 @@ from embviz.figures.style import Spec
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-__all__ = ["heatmap", "heatmap_spec", "normalized_pca", "normalized_spec", "pca", "pca_spec"]
+    from embviz.comparison import Comparison
+
+__all__ = ["beside", "beside_specs", "heatmap", "heatmap_spec", "normalized_pca", "normalized_spec", "pca", "pca_spec"]
 
 
 def pca(analysis: Drawable) -> Figure:
@@ -32,6 +35,11 @@ def normalized_pca(analysis: Drawable) -> Figure:
 def heatmap(analysis: Drawable) -> Figure:
     """Token × dimension heatmaps of all parts as a `plotly.graph_objects.Figure`."""
     return _figure(heatmap_spec(analysis))
+
+
+def beside(comparison: Comparison) -> tuple[Figure, ...]:
+    """The map of the sums of two inputs: one figure in a common basis, or one each where there is none."""
+    return tuple(_figure(spec) for spec in beside_specs(comparison))
 
 
 def _figure(spec: Spec) -> Figure:

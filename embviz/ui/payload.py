@@ -47,16 +47,7 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
             "recipe": analysis.recipe.to_dict(),
             "model": analysis.model.as_dict(),
             "notes": [note.sentence() for note in d.notes if note.about == "model" and note.token is None],
-            "total": len(d),
-            "start": start,
-            "stop": stop,
-            "tokens": _tokens(d),
-            "width": d.summed.shape[1],
-            "parts": {
-                name: _part(d, name, start, stop)
-                for name in ALL_PARTS
-                if name in d.absent or d.part(name) is not None
-            },
+            **strip_values(d, start, stop),
             "mean": None if step is None else _base64(step.mean[start:stop]),
             "std": None if step is None else _base64(step.std[start:stop]),
             "eps": None if step is None else step.eps,
@@ -69,6 +60,19 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
             "heatmap": _heatmap(analysis, start, stop),
         }
     )
+
+
+def strip_values(d: Decomposition, start: int, stop: int) -> dict[str, Any]:
+    """What a strip is painted from: the tokens, and the vectors of a window of them."""
+    present = [name for name in ALL_PARTS if name in d.absent or d.part(name) is not None]
+    return {
+        "total": len(d),
+        "start": start,
+        "stop": stop,
+        "tokens": _tokens(d),
+        "width": d.summed.shape[1],
+        "parts": {name: _part(d, name, start, stop) for name in present},
+    }
 
 
 def map_json(analysis: Analysis) -> str:

@@ -52,7 +52,8 @@ class Comparison:
             without a common basis, or where nothing differs.
         pairs: tokens that both inputs have, `(index, index)`: first those of one id at one place, then those of one
             id wherever they stand, in the order of both. None of two models.
-        cosines: by part that both have, the cosine of the two vectors of each pair, `(len(pairs),)`; none of two models.
+        cosines: by part that both have, the cosine of the two vectors of each pair, `(len(pairs),)`; none of two
+            models.
     """
 
     this: Side
@@ -101,7 +102,9 @@ def _side(analysis: Analysis, group: tuple[Analysis, ...]) -> Side:
     }
     names: dict[str, tuple[Part, ...]] = {"parts": (*COMPONENTS, "summed"), "normalized": ("normalized",)}
     limits = {
-        scale: color_limit([rows for one in group for name in parts if (rows := one.after.part(name)) is not None])
+        scale: color_limit(
+            [rows for one in group for name in parts if (rows := one.after.part(name)) is not None]
+        )
         for scale, parts in names.items()
     }
     finite = analysis.after.finite

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
     from embviz.comparison import Comparison
 
-__all__ = ["beside", "beside_specs", "heatmap", "heatmap_spec", "normalized_pca", "normalized_spec", "pca", "pca_spec"]
+__all__ = [
+    "beside",
+    "beside_specs",
+    "heatmap",
+    "heatmap_spec",
+    "normalized_pca",
+    "normalized_spec",
+    "pca",
+    "pca_spec",
+]
 
 
 def pca(analysis: Drawable) -> Figure:

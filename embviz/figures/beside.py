@@ -28,17 +28,16 @@ def beside_specs(comparison: Comparison, part: Part = "summed") -> tuple[Spec, .
     """
     sides = list(zip(SIDES, (comparison.this, comparison.other), strict=True))
     if not comparison.common:
-        return tuple(_spec([one], part) for one in sides)
-    return (_spec(sides, part, pairs=_joined(comparison, part)),)
+        return tuple(_spec(comparison, [one], part) for one in sides)
+    return (_spec(comparison, sides, part),)
 
 
-def points_of(side: Side, part: Part) -> Floats:
-    """Where every token of the side stands on its map, `(seq_len, 2)`; nothing where it lacks the part."""
+def points_of(comparison: Comparison, side: Side, part: Part) -> Floats:
+    """Where every token of a side stands on its map, `(seq_len, 2)`; nothing where it lacks the part."""
     rows = side.analysis.after.part(part)
     if rows is None:
         return np.zeros((0, 2), np.float32)
-    shown = list(_shown(side))
-    return side.projections[part].transform(rows)[:, shown].astype(np.float32)
+    return side.projections[part].transform(rows)[:, _shown(comparison)].astype(np.float32)
 
 
 def beside_caption(comparison: Comparison, language: str = DEFAULT_LANGUAGE) -> str:
@@ -83,17 +82,16 @@ def _same(a: Floats, b: Floats) -> bool:
     return a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-def _shown(side: Side) -> tuple[int, int]:
-    """The components on the axes, from 0; always two."""
-    first, second = side.analysis.recipe.pca_components[:2]
+def _shown(comparison: Comparison) -> tuple[int, int]:
+    """The components on the axes, from 0; always two, and those of the first Recipe."""
+    first, second = comparison.this.analysis.recipe.pca_components[:2]
     return first - 1, second - 1
 
 
-def _spec(sides: list[tuple[str, Side]], part: Part, pairs: dict[str, Any] | None = None) -> Spec:
-    traces = [_points(name, side, part) for name, side in sides]
-    _label(traces, [side for _, side in sides], part)
-    first = sides[0][1]
-    titles = axis_titles(first.projections[part], _shown(_basis_of(sides)))
+def _spec(comparison: Comparison, sides: list[tuple[str, Side]], part: Part) -> Spec:
+    traces = [_points(comparison, name, part) for name, _ in sides]
+    _label(traces, [side for _, side in sides])
+    titles = axis_titles(sides[0][1].projections[part], _shown(comparison))
     axes: dict[str, Any] = {
         f"{letter}axis": {"title": {"text": title}, "zeroline": False}
         for letter, title in zip("xy", titles, strict=True)
@@ -103,21 +101,18 @@ def _spec(sides: list[tuple[str, Side]], part: Part, pairs: dict[str, Any] | Non
         "template": "none", "hovermode": "closest", "margin": {"l": 56, "r": 12, "t": 8, "b": 48},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}, "showlegend": True, **axes,
     }  # fmt: skip
-    return {"data": [*([pairs] if pairs else []), *traces], "layout": layout}
+    lines = _joined(comparison, part) if comparison.common else []
+    return {"data": [*lines, *traces], "layout": layout}
 
 
-def _basis_of(sides: list[tuple[str, Side]]) -> Side:
-    """Whose choice of axes counts: the first one's, for both."""
-    return sides[0][1]
-
-
-def _points(name: str, side: Side, part: Part) -> dict[str, Any]:
+def _points(comparison: Comparison, name: str, part: Part) -> dict[str, Any]:
+    side = comparison.this if name == "this" else comparison.other
     d, drawn = side.analysis.after, np.flatnonzero(side.analysis.drawn)
-    points = points_of(side, part)
+    points = points_of(comparison, side, part)
     if not len(points):
         drawn = drawn[:0]
     rows = d.part(part)
-    off = [] if rows is None else side.projections[part].off_plane(rows[drawn], _shown(side))
+    off = [] if rows is None else side.projections[part].off_plane(rows[drawn], _shown(comparison))
     label = text(f"beside.{name}")
     return {
         "type": "scatter",
@@ -142,7 +137,7 @@ def _points(name: str, side: Side, part: Part) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _label(traces: list[dict[str, Any]], sides: list[Side], part: Part) -> None:
+def _label(traces: list[dict[str, Any]], sides: list[Side]) -> None:
     """Names beside the points of all traces at once, so that those of one side do not lie on the other's."""
     pieces = [
         escape_label(side.analysis.after.tokens[i])
@@ -158,20 +153,19 @@ def _label(traces: list[dict[str, Any]], sides: list[Side], part: Part) -> None:
         start = stop
 
 
-def _joined(comparison: Comparison, part: Part) -> dict[str, Any] | None:
+def _joined(comparison: Comparison, part: Part) -> list[dict[str, Any]]:
     """Thin lines from a token here to the same token there, where both are drawn."""
     this, other = comparison.this, comparison.other
-    here, there = points_of(this, part), points_of(other, part)
+    here, there = points_of(comparison, this, part), points_of(comparison, other, part)
     drawn = [
         (a, b)
         for a, b in comparison.pairs
         if this.analysis.drawn[a] and other.analysis.drawn[b] and len(here) and len(there)
     ]
     if not drawn:
-        return None
+        return []
     path = np.full((3 * len(drawn), 2), np.nan, np.float32)
     path[0::3], path[1::3] = here[[a for a, _ in drawn]], there[[b for _, b in drawn]]
-    return {
-        "type": "scatter", "meta": "pairs", "name": text("figure.beside_pairs"), "x": path[:, 0], "y": path[:, 1],
-        "mode": "lines", "hoverinfo": "skip", "line": {"color": "#8C8C8C", "width": 1},
-    }  # fmt: skip
+    line = {"color": "#8C8C8C", "width": 1}
+    trace = {"type": "scatter", "meta": "pairs", "mode": "lines", "hoverinfo": "skip", "line": line}
+    return [{**trace, "name": text("figure.beside_pairs"), "x": path[:, 0], "y": path[:, 1]}]

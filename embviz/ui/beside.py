@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_PAIRS = 128
 """The most pairs of tokens that are listed."""
 
+MAPPED: tuple[Part, ...] = ("summed", "normalized")
+"""What there is a map of."""
+
 
 def beside(query: str, other: str) -> str:
     """The comparison of two Recipes as JSON, or `{"error", "field", "asked"}` with the sentence why there is none.
@@ -49,47 +52,46 @@ def _values(comparison: Comparison, asked: str) -> dict[str, Any]:
     from embviz.figures.beside import beside_caption, beside_specs
 
     sides = {"this": comparison.this, "other": comparison.other}
-    parts: tuple[Part, ...] = ("summed", "normalized")
     names = [name for name in ALL_PARTS if any(name in side.mean_norms for side in sides.values())]
-    shares = [name for name in (*names, "cross") if any(name in side.variance_shares for side in sides.values())]
+    shares = [
+        name for name in (*names, "cross") if any(name in side.variance_shares for side in sides.values())
+    ]
     return {
         "asked": asked,
         "common": comparison.common,
         "same_model": comparison.same_model,
-        **{name: _side(side) for name, side in sides.items()},
-        "maps": {part: beside_specs(comparison, part) for part in parts},
+        **{name: _side(comparison, side) for name, side in sides.items()},
+        "maps": {part: beside_specs(comparison, part) for part in MAPPED},
         "norms": [[name, *(_number(side.mean_norms.get(name)) for side in sides.values())] for name in names],
         "shares": [
             [name, *(_number(side.variance_shares.get(name)) for side in sides.values())] for name in shares
         ],
         "pairs": comparison.pairs[:MAX_PAIRS],
         "cosines": {
-            name: [_number(value) for value in values[:MAX_PAIRS]] for name, values in comparison.cosines.items()
+            name: [_number(value) for value in values[:MAX_PAIRS]]
+            for name, values in comparison.cosines.items()
         },
         "sentence": beside_caption(comparison),
     }
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(comparison: Comparison, side: Side) -> dict[str, Any]:
+    from embviz.figures.beside import points_of
     from embviz.ui.payload import strip_values, window_of
 
     analysis = side.analysis
     d: Decomposition = analysis.after
     return {
         "query": analysis.recipe.to_query(),
-        "name": analysis.model.name,
         "ref": unopened(analysis.recipe),
-        "one_segment": analysis.model.type_vocab_size == 1,
+        "model": analysis.model.as_dict(),
         **strip_values(d, *window_of(len(d), 0)),
         "limits": side.limits,
-        "points": {part: _points(side, part) for part in ("summed", "normalized")},
+        "points": {
+            part: [[_number(x), _number(y)] for x, y in points_of(comparison, side, part).tolist()]
+            for part in MAPPED
+        },
     }
-
-
-def _points(side: Side, part: Part) -> list[list[float | None]]:
-    from embviz.figures.beside import points_of
-
-    return [[_number(x), _number(y)] for x, y in points_of(side, part).tolist()]
 
 
 def _number(value: float | None) -> float | None:

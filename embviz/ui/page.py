@@ -17,9 +17,10 @@ from gradio.events import api as add_endpoint
 from embviz.i18n import text
 from embviz.recipe import DEFAULT_MODEL
 from embviz.ui import handlers, opening
+from embviz.ui.beside import beside
 from embviz.ui.plotview import create_mailbox, create_notice, create_view
 from embviz.ui.suggestions import EXAMPLES, choices
-from embviz.ui.tabs import create_heatmap_tab, create_map_tab, create_table_tab
+from embviz.ui.tabs import create_beside_tab, create_heatmap_tab, create_map_tab, create_table_tab
 
 
 class Wire(TypedDict):
@@ -49,6 +50,9 @@ _OPENING: Wire = {
     "concurrency_id": "opening",
     "concurrency_limit": 4,
 }
+
+# The second model may have to be opened: it keeps no drawing waiting.
+_BESIDE: Wire = {**_WIRE, "concurrency_id": "beside", "concurrency_limit": 2}
 
 # The choices above the map live in the browser; they travel with every Show, in the place of an unseen box.
 _ASK = "(text, pair, model) => [text, pair, model, window.embviz.ask()]"
@@ -97,11 +101,13 @@ def build_page() -> gr.Blocks:
                 projection = create_map_tab()
                 create_heatmap_tab()
                 create_table_tab()
+                compared = create_beside_tab()
             create_view("cell")
         create_view("footer")
         outputs = [*mailboxes, form.opening, *(notices[field] for field in handlers.FIELDS)]
         _wire_form(page, form, outputs)
         _wire_views(form, strip, projection, outputs)
+        _tell_end(compared.compare(_beside, None, compared, **_BESIDE))
         add_endpoint(handlers.explain, api_name="explain", concurrency_id="compute", concurrency_limit=2)
     page.queue(max_size=64, default_concurrency_limit=2)
     return page
@@ -230,6 +236,11 @@ def _cancel(event: gr.EventData) -> None:
 def _verify(event: gr.EventData) -> str:
     """The verified mark, as JSON for the model's card."""
     return handlers.verify(event.query)
+
+
+def _beside(event: gr.EventData) -> str:
+    """Two inputs side by side, as JSON for their tab."""
+    return _no_markup(beside(event.query, event.other))
 
 
 def _map_choices(options: dict[str, Any]) -> dict[str, Any]:

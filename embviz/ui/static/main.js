@@ -1,6 +1,7 @@
 // Where the page begins: the views by name, and the few words that Python's wires exchange with them.
 
 import { followAddress } from "./address.js";
+import { mountBeside, openFromAddress } from "./beside.js";
 import { mountCell } from "./cell.js";
 import { watchTheme } from "./colours.js";
 import { loadPlotly, preloadPlotly } from "./figure.js";
@@ -33,6 +34,7 @@ const views = {
   projection: mountProjection,
   heatmaps: mountHeatmaps,
   tables: mountTables,
+  beside: mountBeside,
   cell: mountCell,
 };
 
@@ -74,6 +76,7 @@ function moveAlongTabs(event) {
 
 watchTheme();
 followAddress();
+openFromAddress();
 document.addEventListener("keydown", moveAlongTabs);
 // The strip and the cell come first: plotly.js travels meanwhile, and is read as soon as they stand, or when the
 // server takes so long that there is time for it anyway.

@@ -178,6 +178,7 @@ function floats(base64) {
   return new Float32Array(bytes.buffer);
 }
 
-function decodeRows(part) {
+/** The distinct rows of a part and the row of each token, or why there are none. */
+export function decodeRows(part) {
   return part.absent !== undefined ? { absent: part.absent } : { values: floats(part.rows), index: part.index };
 }

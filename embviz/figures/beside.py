@@ -8,7 +8,7 @@ import numpy as np
 
 from embviz.embedding.decomposition import Floats, Part
 from embviz.figures.labels import place_labels
-from embviz.figures.pca import axis_titles
+from embviz.figures.pca import axis_titles, label_beside
 from embviz.figures.style import COLORS, Spec, escape_label
 from embviz.i18n import DEFAULT_LANGUAGE, text
 
@@ -145,7 +145,8 @@ def _label(traces: list[dict[str, Any]], sides: list[Side]) -> None:
         for i in trace["customdata"]
     ]
     points = np.concatenate([np.stack([trace["x"], trace["y"]], axis=1) for trace in traces])
-    labels, places = place_labels(points, pieces)
+    texts, places = place_labels(points, pieces, crowded=0)
+    labels = [label_beside(label, place) for label, place in zip(texts, places, strict=True)]
     start = 0
     for trace in traces:
         stop = start + len(trace["customdata"])

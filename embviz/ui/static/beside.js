@@ -60,7 +60,7 @@ function createResult(view) {
     view.last = side;
     view.chosen[side] = token;
     const [mine, theirs] = side === "this" ? [0, 1] : [1, 0];
-    const pair = view.sent.pairs.find((one) => one[mine] === token);
+    const pair = view.sent.pairs.find((one) => one[mine] === token) ?? atOnePlace(view.sent, token);
     if (pair) view.chosen[SIDES[theirs]] = pair[theirs];
     for (const one of SIDES) strips[one].select(view.chosen[one]);
     maps.mark();
@@ -90,8 +90,8 @@ function createResult(view) {
       empty.hidden = true;
       full.hidden = false;
       say.textContent = sent.sentence;
-      scales.show(sent);
       for (const side of SIDES) strips[side].show(sent[side]);
+      scales.show(sent);
       fillNumbers(numbers, sent);
       fillCosines(cosines, sent);
       view.chosen.other = null;
@@ -105,6 +105,12 @@ function createResult(view) {
       maps.draw();
     },
   };
+}
+
+/** The same piece at the same place of two models, which are not paired by ids. */
+function atOnePlace({ this: one, other }, token) {
+  const alike = one.tokens[token] && one.tokens[token].piece === other.tokens[token]?.piece;
+  return alike ? [token, token] : undefined;
 }
 
 /** The map: one in a common basis, or one for each side in its own. */
@@ -203,8 +209,12 @@ function cell(value, shown) {
 
 /** Mean lengths and shares of the variance, part by part. */
 function fillNumbers({ head, body }, sent) {
-  const named = (key) => SIDES.map((side) => numeric(text(key, { side: text(`beside.${side}`) })));
-  head.replaceChildren(make("tr", {}, heading(text("beside.part")), ...named("beside.length"), ...named("beside.share")));
+  const named = () => SIDES.map((side) => numeric(text(`beside.${side}`)));
+  const group = (name) => make("th", { scope: "colgroup", colspan: "2", class: "ev-numeric" }, name);
+  head.replaceChildren(
+    make("tr", {}, heading(), group(text("beside.length")), group(text("beside.share"))),
+    make("tr", {}, heading(text("beside.part")), ...named(), ...named()),
+  );
   const shares = Object.fromEntries(sent.shares.map(([name, ...values]) => [name, values]));
   const norms = Object.fromEntries(sent.norms.map(([name, ...values]) => [name, values]));
   const percent = (value) => `${plain(100 * value, 1)} %`;

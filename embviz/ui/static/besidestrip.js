@@ -81,7 +81,7 @@ function listenTo(list, view, onselect) {
 /** The colour scales of a comparison: one pair for both sides, or one for each where they have none in common. */
 export function createScales() {
   const element = make("div", { class: "ev-legend" });
-  const bar = (named, limit) =>
+  const bar = (named, limit, beyond) =>
     make(
       "span",
       { class: "ev-scale" },
@@ -89,24 +89,29 @@ export function createScales() {
       make("span", {}, signed(-limit, 2)),
       make("span", { class: "ev-bar", "aria-hidden": "true", style: `background: ${gradient()}` }),
       make("span", {}, signed(limit, 2)),
+      beyond ? make("small", {}, text("legend.beyond", { count: beyond.toLocaleString("en") })) : null,
     );
   return {
     element,
     show(sent) {
-      const sides = sent.common ? ["this"] : ["this", "other"];
-      element.replaceChildren(
-        ...sides.flatMap((side) =>
-          ["parts", "normalized"]
-            .filter((scale) => scale === "parts" || ["this", "other"].some((one) => hasNorm(sent, one, side)))
-            .map((scale) => {
-              const named = text(`legend.${scale}`);
-              return bar(sent.common ? named : `${text(`beside.${side}`)}, ${named}`, sent[side].limits[scale]);
-            }),
-        ),
-      );
+      const groups = sent.common ? [["this", "other"]] : [["this"], ["other"]];
+      const bars = [];
+      for (const sides of groups)
+        for (const scale of ["parts", "normalized"]) {
+          const values = sides.flatMap((side) => valuesOf(sent[side], scale));
+          if (!values.length) continue; // no LayerNorm here
+          const limit = sent[sides[0]].limits[scale];
+          const beyond = values.reduce((count, array) => count + array.filter((one) => Math.abs(one) > limit).length, 0);
+          const named = text(`legend.${scale}`);
+          bars.push(bar(sent.common ? named : `${text(`beside.${sides[0]}`)}, ${named}`, limit, beyond));
+        }
+      element.replaceChildren(...bars);
     },
   };
 }
 
-/** Whether a scale of LayerNorm results is used: by either side where it is common, else by its own. */
-const hasNorm = (sent, one, side) => (sent.common || one === side) && sent[one].parts.normalized?.rows !== undefined;
+/** The vectors that are painted on one scale, token by token. */
+const valuesOf = (side, scale) =>
+  Object.entries(side.rows)
+    .filter(([part, rows]) => scaleOf(part) === scale && !rows.absent)
+    .flatMap(([, rows]) => rows.index.map((at) => rows.values.subarray(at * side.width, (at + 1) * side.width)));

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from embviz.figures.beside import beside_specs
+from embviz.figures.beside import beside_caption, beside_specs
 from embviz.figures.drawable import Drawable
 from embviz.figures.heatmap import heatmap_spec
 from embviz.figures.pca import normalized_spec, pca_spec
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "beside",
+    "beside_caption",
     "beside_specs",
     "heatmap",
     "heatmap_spec",

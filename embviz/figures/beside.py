@@ -146,12 +146,28 @@ def _label(traces: list[dict[str, Any]], sides: list[Side]) -> None:
     ]
     points = np.concatenate([np.stack([trace["x"], trace["y"]], axis=1) for trace in traces])
     texts, places = place_labels(points, pieces, crowded=0)
-    labels = [label_beside(label, place) for label, place in zip(texts, places, strict=True)]
+    repeated = _repeated(sides, traces)
+    labels = [
+        label_beside(f"{label} <sub>{i}</sub>" if label and i is not None else label, place)
+        for label, i, place in zip(texts, repeated, places, strict=True)
+    ]
     start = 0
     for trace in traces:
         stop = start + len(trace["customdata"])
         trace["text"], trace["textposition"] = labels[start:stop], places[start:stop]
         start = stop
+
+
+def _repeated(sides: list[Side], traces: list[dict[str, Any]]) -> list[int | None]:
+    """For each drawn token its index where its piece stands twice on its side, else None."""
+    indices: list[int | None] = []
+    for side, trace in zip(sides, traces, strict=True):
+        pieces = [side.analysis.after.tokens[i] for i in trace["customdata"]]
+        indices += [
+            i if pieces.count(piece) > 1 else None
+            for i, piece in zip(trace["customdata"], pieces, strict=True)
+        ]
+    return indices
 
 
 def _joined(comparison: Comparison, part: Part) -> list[dict[str, Any]]:

@@ -84,6 +84,7 @@ def _side(comparison: Comparison, side: Side) -> dict[str, Any]:
     return {
         "query": analysis.recipe.to_query(),
         "ref": unopened(analysis.recipe),
+        "changed": bool(analysis.recipe.what_if),
         "model": analysis.model.as_dict(),
         **strip_values(d, *window_of(len(d), 0)),
         "limits": side.limits,

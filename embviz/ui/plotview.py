@@ -20,17 +20,20 @@ mount();
 """
 
 
-def create_view(name: str, *, events: tuple[str, ...] = (), elem_id: str | None = None) -> gr.HTML:
+def create_view(
+    name: str, *, events: tuple[str, ...] = (), elem_id: str | None = None, value: str | None = None
+) -> gr.HTML:
     """A view that the browser draws and fills.
 
     Args:
         name: which view of `static/main.js` it is; also its CSS class, `ev-<name>`.
         events: what the view reports to Python; the component then has an event method of each name.
         elem_id: the id of the element; a view that the page has once is called `embviz-<name>`.
+        value: JSON that it begins with.
     """
     quoted = ", ".join(f'"{event}"' for event in events)
     return gr.HTML(
-        value=None,
+        value=value,
         html_template=f'<div class="ev-{name}"></div>',
         js_on_load=_JS_ON_LOAD.format(name=name, events=quoted),
         elem_id=elem_id or f"embviz-{name}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from embviz.i18n import text
-from embviz.models.sources import BUNDLED, UNTRAINED_BERT
+from embviz.models.sources import BUNDLED, UNTRAINED_BERT, UNTRAINED_BUNDLED
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,11 @@ SUGGESTIONS = (
 
 def choices() -> list[tuple[str, str]]:
     """What the menu shows, and the reference that a Recipe holds."""
-    ready = [(text("model.bundled"), BUNDLED), (text("model.untrained"), UNTRAINED_BERT)]
+    ready = [
+        (text("model.bundled"), BUNDLED),
+        (text("model.untrained_bundled"), UNTRAINED_BUNDLED),
+        (text("model.untrained"), UNTRAINED_BERT),
+    ]
     return ready + [
         (
             text("model.suggested", ref=each.ref, size=_size(each.megabytes), lesson=text(each.lesson)),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import gradio as gr
 
 from embviz.i18n import text
 from embviz.ui.plotview import create_view
+from embviz.ui.suggestions import choices
 
 
 def create_map_tab() -> gr.HTML:
@@ -36,3 +39,9 @@ def create_table_tab() -> gr.HTML:
     """The same numbers as two tables: the tokens, and all dimensions of the selected token."""
     with gr.Tab(text("tab.table"), id="table"):
         return create_view("tables")
+
+
+def create_beside_tab() -> gr.HTML:
+    """Two inputs in one view; it reports "compare", and begins with the models that can be chosen."""
+    with gr.Tab(text("tab.beside"), id="beside"):
+        return create_view("beside", events=("compare",), value=json.dumps({"models": choices()}))

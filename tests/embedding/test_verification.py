@@ -28,7 +28,7 @@ def official_input(model: embviz.EmbeddingModel, **changes: object) -> OfficialI
     return OfficialInput(model.layout, {**model.config, **changes}, tensors)
 
 
-@pytest.mark.parametrize("ref", ["bundled", "untrained:bert-base"])
+@pytest.mark.parametrize("ref", ["bundled", "untrained:all-MiniLM-L6-v2", "untrained:bert-base"])
 def test_every_model_is_verified(ref: str) -> None:
     d = embviz.load_model(ref).decompose("my dog is cute", "he likes playing")
 

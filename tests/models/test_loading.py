@@ -66,7 +66,7 @@ def test_the_card_of_the_untrained_model() -> None:
     assert "random" in card.origin
 
 
-@pytest.mark.parametrize("ref", ["bundled", "untrained:bert-base"])
+@pytest.mark.parametrize("ref", ["bundled", "untrained:all-MiniLM-L6-v2", "untrained:bert-base"])
 def test_shapes_and_dtypes(ref: str) -> None:
     model = embviz.load_model(ref)
     d = model.decompose("my dog is cute", "he likes play ing")
@@ -155,7 +155,7 @@ def test_tensors_are_named_by_role() -> None:
 # What is shared cannot be harmed.
 
 
-@pytest.mark.parametrize("ref", ["bundled", "untrained:bert-base"])
+@pytest.mark.parametrize("ref", ["bundled", "untrained:all-MiniLM-L6-v2", "untrained:bert-base"])
 def test_arrays_that_are_handed_out_cannot_be_written(ref: str) -> None:
     model = embviz.load_model(ref)
     arrays = all_arrays(model.decompose(CAPITAL, "x"))

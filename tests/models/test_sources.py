@@ -7,6 +7,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
@@ -123,7 +124,7 @@ def test_the_config_is_the_files_own() -> None:
     assert sources.open_bundled().config == expected
 
 
-# BERT-base before training.
+# Models before training.
 
 
 def test_the_untrained_config_is_the_official_default() -> None:
@@ -135,8 +136,8 @@ def test_the_untrained_config_is_the_official_default() -> None:
     assert fields | {"layer_norm_eps", "hidden_dropout_prob", "initializer_range"} <= set(sources.BERT_BASE)
 
 
-def untrained_tensors() -> dict[str, torch.Tensor]:
-    files = sources.open_untrained()
+def untrained_tensors(open_source: Callable[[], sources.ModelFiles]) -> dict[str, torch.Tensor]:
+    files = open_source()
     names = ("word_embeddings", "position_embeddings", "token_type_embeddings", "LayerNorm")
     tensors = {
         f"embeddings.{name}.weight": files.tensors.tensor(f"embeddings.{name}.weight") for name in names
@@ -144,12 +145,32 @@ def untrained_tensors() -> dict[str, torch.Tensor]:
     return tensors | {"embeddings.LayerNorm.bias": files.tensors.tensor("embeddings.LayerNorm.bias")}
 
 
-def test_untrained_tables_are_drawn_as_the_official_class_draws_them() -> None:
+def test_the_untrained_twin_has_the_config_of_the_bundled_model() -> None:
+    """So that the two stand in the same 384 dimensions, with the same rows in every table."""
+    expected = json.loads((official.bundled_folder() / "config.json").read_text(encoding="utf-8"))
+
+    assert sources.open_untrained_bundled().config == expected
+
+
+OFFICIAL: dict[Callable[[], sources.ModelFiles], Callable[[], BertConfig]] = {
+    sources.open_untrained: BertConfig,
+    sources.open_untrained_bundled: lambda: BertConfig.from_pretrained(official.bundled_folder()),
+}
+"""What each untrained model must be like: a fresh official one of this config."""
+
+
+@pytest.mark.parametrize("open_source", OFFICIAL)
+def test_untrained_tables_are_drawn_as_the_official_class_draws_them(
+    open_source: Callable[[], sources.ModelFiles],
+) -> None:
     """Shapes, means, deviations and tails of a fresh official model; [PAD]'s row zero; gain 1 and bias 0."""
     torch.manual_seed(1)
-    fresh = BertModel(BertConfig(num_hidden_layers=1)).embeddings.state_dict()
+    config = OFFICIAL[open_source]()
+    config.num_hidden_layers = 1
+    fresh = BertModel(config).embeddings.state_dict()
+    drawn = untrained_tensors(open_source)
 
-    for name, tensor in untrained_tensors().items():
+    for name, tensor in drawn.items():
         expected = fresh[name.removeprefix("embeddings.")]
         assert tensor.shape == expected.shape, name
         if "LayerNorm" in name:
@@ -161,7 +182,7 @@ def test_untrained_tables_are_drawn_as_the_official_class_draws_them() -> None:
         assert abs(tensor.std() - expected.std()) < 10 * deviation / (2 * n) ** 0.5, name
         beyond = [(t.abs() > 2 * deviation).double().mean().item() for t in (tensor, expected)]
         assert abs(beyond[0] - beyond[1]) < 10 * (0.0455 * 0.9545 / n) ** 0.5, name
-    for table in (untrained_tensors()["embeddings.word_embeddings.weight"], fresh["word_embeddings.weight"]):
+    for table in (drawn["embeddings.word_embeddings.weight"], fresh["word_embeddings.weight"]):
         assert not table[0].any()
         assert table[1:].abs().sum(dim=1).min() > 0
 
@@ -226,7 +247,7 @@ NOT_THERE = {
     "bundle": "is not in the local cache; .* choose the bundled model",
     "google-bert/nothing": "is not in the local cache; .* choose the bundled model",
     "../secret": "There is no folder",
-    "untrained:": "choose one of: bundled, untrained:bert-base",
+    "untrained:": "choose one of: bundled, untrained:all-MiniLM-L6-v2, untrained:bert-base",
 }
 """What is said of each kind of reference: no id, an id that the Hub cannot be asked for, a path, a drawn model."""
 

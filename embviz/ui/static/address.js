@@ -1,5 +1,6 @@
 // The page's address: the Recipe in the query, the selected token and dimension after the #. A Recipe that is too
-// long for a server's request line stands after the # as well, as `r`; page.py reads it there.
+// long for a server's request line stands after the # as well, as `r`; page.py reads it there. What the input is
+// compared with side by side stands as `beside` where the Recipe stands.
 
 import { current, query as shownQuery, selectFirst, subscribe } from "./store.js";
 
@@ -13,11 +14,26 @@ export function followAddress() {
   const found = new URLSearchParams(location.hash.slice(1));
   const whole = (name) => (/^\d{1,6}$/.test(found.get(name) ?? "") ? Number(found.get(name)) : undefined);
   selectFirst(whole("t"), whole("d"));
-  let timer = 0;
-  subscribe(["parts", "map", "selection", "stale"], () => {
-    clearTimeout(timer);
-    timer = setTimeout(write, 150); // browsers refuse an address that changes too often
-  });
+  subscribe(["parts", "map", "selection", "stale"], writeSoon);
+}
+
+let timer = 0;
+function writeSoon() {
+  clearTimeout(timer);
+  timer = setTimeout(write, 150); // browsers refuse an address that changes too often
+}
+
+// The second input of "Side by side", a query within the query.
+let second =
+  new URLSearchParams(location.hash.slice(1)).get("beside") ?? new URLSearchParams(location.search).get("beside");
+
+/** What the input on the page is compared with, as a query, or null. */
+export const besideQuery = () => second;
+
+/** Keeps what the input on the page is compared with in the address. */
+export function setBeside(other) {
+  second = other;
+  writeSoon();
 }
 
 /** The link to the present view, for someone else: without the theme of this visit. */
@@ -31,15 +47,16 @@ function write() {
   if (next !== location.search + location.hash) history.replaceState(history.state, "", location.pathname + next);
 }
 
-const isLong = () => query().length > LONGEST_QUERY;
+const isLong = () => query().length + (second === null ? 0 : encodeURIComponent(second).length) > LONGEST_QUERY;
+const beside = () => (second === null ? "" : `beside=${encodeURIComponent(second)}`);
 
 function search(theme) {
-  const kept = [isLong() ? "" : query(), theme ? `__theme=${encodeURIComponent(theme)}` : ""].filter(Boolean);
+  const kept = [...(isLong() ? [] : [query(), beside()]), theme ? `__theme=${encodeURIComponent(theme)}` : ""].filter(Boolean);
   return kept.length ? `?${kept.join("&")}` : "";
 }
 
 function hash() {
-  const recipe = isLong() ? `&r=${encodeURIComponent(query())}` : "";
   const { token, dim } = { ...current(), ...current().first };
-  return `#t=${token}&d=${dim}${recipe}`;
+  const recipe = isLong() ? [`r=${encodeURIComponent(query())}`, beside()] : [];
+  return `#${[`t=${token}`, `d=${dim}`, ...recipe].filter(Boolean).join("&")}`;
 }

@@ -1,6 +1,7 @@
 // Where the page begins: the views by name, and the few words that Python's wires exchange with them.
 
 import { followAddress } from "./address.js";
+import { mountBeside, openFromAddress } from "./beside.js";
 import { mountCell } from "./cell.js";
 import { mountChanges } from "./changes.js";
 import { watchTheme } from "./colours.js";
@@ -38,6 +39,7 @@ const views = {
   changes: mountChanges,
   layers: mountLayers,
   tables: mountTables,
+  beside: mountBeside,
   cell: mountCell,
   whatif: mountWhatIf,
 };
@@ -90,6 +92,7 @@ function moveAlongTabs(event) {
 
 watchTheme();
 followAddress();
+openFromAddress();
 document.addEventListener("keydown", moveAlongTabs);
 // The strip and the cell come first: plotly.js travels meanwhile, and is read as soon as they stand, or when the
 // server takes so long that there is time for it anyway.

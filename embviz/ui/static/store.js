@@ -225,6 +225,7 @@ function decodeChanges(changes) {
     for (const name of Object.keys(numbers)) numbers[name] = floats(numbers[name]);
 }
 
-function decodeRows(part) {
+/** The distinct rows of a part and the row of each token, or why there are none. */
+export function decodeRows(part) {
   return part.absent !== undefined ? { absent: part.absent } : { values: floats(part.rows), index: part.index };
 }

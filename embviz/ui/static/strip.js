@@ -60,9 +60,9 @@ function skeleton() {
 }
 
 /** The names of the rows, with the sign that leads from one to the next. */
-function buildLabels(labels, sent) {
+export function buildLabels(labels, sent, names = PARTS) {
   labels.replaceChildren(make("span"));
-  for (const name of PARTS) {
+  for (const name of names) {
     const absent = sent.rows[name].absent;
     labels.append(
       make(
@@ -85,18 +85,19 @@ function buildLabels(labels, sent) {
 /** The last part of the sum that this model has: its LayerNorm, or the sum itself. */
 const lastOf = (sent) => (rowBefore("normalized", sent.start) ? "normalized" : "summed");
 
-function buildColumns(list, view, sent) {
+/** The columns of the tokens that were sent, into `list` and `view.columns`; `names` are the rows. */
+export function buildColumns(list, view, sent, names = PARTS) {
   const grid = gridOf(sent.width);
   const size = cellSize(Math.max(TILE_WIDTH / grid.columns, 1.5));
   list.parentElement.style.setProperty("--tile-height", `${grid.rows * size}px`);
   list.parentElement.style.setProperty("--tile-width", `${grid.columns * size}px`);
-  list.parentElement.style.setProperty("--rows", ["44px", ...PARTS.map(heightOf), ...(sent.what_if?.changed ? ["var(--tile-height)", "20px"] : [])].join(" "));
+  list.parentElement.style.setProperty("--rows", ["44px", ...names.map(heightOf), ...(sent.what_if?.changed ? ["var(--tile-height)", "20px"] : [])].join(" "));
   view.columns = [];
   view.selected = view.hovered = null;
-  for (let token = sent.start; token < sent.stop; token++) view.columns.push(buildColumn(sent, token, grid, size));
+  for (let token = sent.start; token < sent.stop; token++) view.columns.push(buildColumn(sent, token, [grid, size], names));
   list.replaceChildren(...view.columns.map((column) => column.element));
-  for (const name of PARTS)
-    if (sent.rows[name].absent) list.append(reasonOf(name, sent.rows[name].absent));
+  for (const name of names)
+    if (sent.rows[name].absent) list.append(reasonOf(name, sent.rows[name].absent, names));
 }
 
 /** The height of a row: those of segments and positions have a name below each tile. */
@@ -104,8 +105,8 @@ const heightOf = (name) => (isNamed(name) ? "calc(var(--tile-height) + 17px)" : 
 const isNamed = (name) => name === "segment" || name === "position";
 
 /** Why the model has no such part, once across the row. */
-function reasonOf(name, reason) {
-  const above = PARTS.slice(0, PARTS.indexOf(name));
+function reasonOf(name, reason, names) {
+  const above = names.slice(0, names.indexOf(name));
   const element = make("p", { class: "ev-reason" }, reason);
   const fixed = 49 + 5 * above.length + 17 * above.filter(isNamed).length;
   element.style.top = `calc(${fixed}px + ${above.length} * var(--tile-height))`;
@@ -113,11 +114,11 @@ function reasonOf(name, reason) {
 }
 
 /** One token: its index and piece, and its five tiles with their names. */
-function buildColumn(sent, token, grid, size) {
+function buildColumn(sent, token, [grid, size], names) {
   const entry = sent.tokens[token];
   // What a screen reader says after index and piece; the names below the tiles say the same to the eye.
   const spoken = text(entry.special || entry.typed ? "strip.option_special" : "strip.option", {
-    segment: letter(entry.segment),
+    segment: letter(entry.segment, sent.model),
     position: entry.position,
   });
   const element = make("div", {
@@ -138,11 +139,11 @@ function buildColumn(sent, token, grid, size) {
     ),
   );
   const canvases = {};
-  for (const name of PARTS) {
+  for (const name of names) {
     const cell = make("div", { class: sent.rows[name].absent ? "ev-crossing ev-absent" : "ev-crossing", "data-part": name });
     if (!sent.rows[name].absent) cell.append((canvases[name] = tileCanvas(grid, size)));
-    if (isNamed(name) && !sent.rows[name].absent) cell.append(nameOf(name, entry, sent.what_if?.before?.tokens[token]));
-    if (isChanged(name, token)) cell.classList.add("ev-changed");
+    if (isNamed(name) && !sent.rows[name].absent) cell.append(nameOf(name, entry, sent, token));
+    if (sent.what_if && isChanged(name, token)) cell.classList.add("ev-changed");
     element.append(cell);
   }
   const ghost = sent.what_if?.changed ? tileCanvas(grid, size) : null;
@@ -160,18 +161,20 @@ function howFar(sent, token) {
   return element;
 }
 
-/** E with an index below, as the paper writes it; where it is another than before, both. */
-function nameOf(part, entry, before) {
-  const shown = ({ segment, position }) => ["E", make("sub", {}, part === "segment" ? letter(segment) : position)];
+/** E with an index below, as the paper writes it; where a what-if made it another, both. */
+function nameOf(part, entry, { model, what_if }, token) {
+  const shown = ({ segment, position }) => ["E", make("sub", {}, part === "segment" ? letter(segment, model) : position)];
+  const before = what_if?.before?.tokens[token];
   const other = before && before[part] !== entry[part];
-  const kind = part === "segment" ? "FlipSegment" : "MovePosition";
-  const attributes = { class: refusal(kind) ? "ev-name" : "ev-name ev-hand", "aria-hidden": "true", title: refusal(kind) ?? text(`strip.${part}_hint`) };
-  return make("span", attributes, ...(other ? [make("s", {}, ...shown(before)), " → "] : []), ...shown(entry));
+  const names = [...(other ? [make("s", {}, ...shown(before)), " → "] : []), ...shown(entry)];
+  const reason = what_if ? refusal(part === "segment" ? "FlipSegment" : "MovePosition") : "";
+  const title = reason ?? text(`strip.${part}_hint`); // what cannot be changed here has no hand
+  return make("span", { class: reason === undefined ? "ev-name ev-hand" : "ev-name", "aria-hidden": "true", title: title || null }, ...names);
 }
 
 /** A and B as in the paper; further segments have their number. */
-export function letter(segment) {
-  const alone = current().parts?.model?.type_vocab_size === 1; // one row for both sentences is neither A nor B
+export function letter(segment, model = current().parts?.model) {
+  const alone = model?.type_vocab_size === 1; // one row for both sentences is neither A nor B
   return (alone ? null : "AB"[segment]) ?? String(segment);
 }
 
@@ -212,7 +215,7 @@ function mark(view, state, scroller) {
 }
 
 /** Scrolls the strip, and only the strip, until the column stands free of the row names. */
-function bringIntoView(scroller, column) {
+export function bringIntoView(scroller, column) {
   const left = column.offsetLeft - scroller.firstElementChild.offsetWidth;
   const right = column.offsetLeft + column.offsetWidth;
   const margin = column.offsetWidth / 2;

@@ -34,18 +34,19 @@ export function tileCanvas(grid, size) {
 }
 
 /** Paints one part of one token; nothing where the part is absent. */
-export const paint = (canvas, part, token) => paintValues(canvas, part, row(part, token));
+export const paint = (canvas, part, token) => paintValues(canvas, row(part, token), limit(scaleOf(part)));
 
 /** Paints what one part of one token was before the changes. */
-export const paintBefore = (canvas, part, token) => paintValues(canvas, part, rowBefore(part, token));
+export const paintBefore = (canvas, part, token) =>
+  paintValues(canvas, rowBefore(part, token), limit(scaleOf(part)));
 
-function paintValues(canvas, part, values) {
+/** Paints any vector on a scale that ends at `most`; nothing where there is none. */
+export function paintValues(canvas, values, most) {
   const context = canvas.getContext("2d");
   if (!values) return context.clearRect(0, 0, canvas.width, canvas.height);
   const image = context.createImageData(canvas.width, canvas.height);
   const pixels = new Uint32Array(image.data.buffer);
   const colours = valueColours();
-  const most = limit(scaleOf(part));
   // What is no number stays transparent, and the hatching behind it shows.
   for (let d = 0; d < values.length; d++) pixels[d] = colours[step(values[d], most)] ?? 0;
   canvas.classList.toggle("ev-gaps", values.some(Number.isNaN));

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from embviz.comparison import Comparison, Side
 
 SIDES = ("this", "other")
+ROOM = 0.14
+"""Of the spread of the points, on either side of them."""
 SYMBOLS = {"this": "square", "other": "square-open"}
 
 
@@ -97,6 +99,8 @@ def _spec(comparison: Comparison, sides: list[tuple[str, Side]], part: Part) -> 
         for letter, title in zip("xy", titles, strict=True)
     }
     axes["yaxis"] |= {"scaleanchor": "x", "scaleratio": 1}
+    for letter in "xy":
+        axes[f"{letter}axis"] |= _range(np.concatenate([trace[letter] for trace in traces]))
     layout: dict[str, Any] = {
         "template": "none", "hovermode": "closest", "margin": {"l": 56, "r": 12, "t": 8, "b": 48},
         "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}, "showlegend": True, **axes,
@@ -112,7 +116,7 @@ def _points(comparison: Comparison, name: str, part: Part) -> dict[str, Any]:
     if not len(points):
         drawn = drawn[:0]
     rows = d.part(part)
-    off = [] if rows is None else side.projections[part].off_plane(rows[drawn], _shown(comparison))
+    off = np.zeros(0) if rows is None else side.projections[part].off_plane(rows[drawn], _shown(comparison))
     label = text(f"beside.{name}")
     return {
         "type": "scatter",
@@ -156,6 +160,14 @@ def _label(traces: list[dict[str, Any]], sides: list[Side]) -> None:
         stop = start + len(trace["customdata"])
         trace["text"], trace["textposition"] = labels[start:stop], places[start:stop]
         start = stop
+
+
+def _range(values: Floats) -> dict[str, Any]:
+    """Room at both ends, where the names of the outermost points stand; Plotly's own where nothing is spread."""
+    if not values.size or not np.ptp(values):
+        return {}
+    room = ROOM * float(np.ptp(values))
+    return {"range": [float(values.min()) - room, float(values.max()) + room]}
 
 
 def _repeated(sides: list[Side], traces: list[dict[str, Any]]) -> list[int | None]:

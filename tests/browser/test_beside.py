@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -14,7 +15,8 @@ from tests.browser.serving import Served
 from tests.browser.visit import BANK, DOG, open_page, show, wait_for_tokens
 
 TEXTS = {"text": "The bank raised interest rates.", "text_pair": "We sat on the river bank."}
-UNTRAINED = embviz.Recipe(**TEXTS, model="untrained:all-MiniLM-L6-v2")
+RECIPE = embviz.Recipe(TEXTS["text"], TEXTS["text_pair"])
+UNTRAINED = replace(RECIPE, model="untrained:all-MiniLM-L6-v2")
 THIS, OTHER = ".ev-side-this", ".ev-side-other"
 
 
@@ -57,7 +59,7 @@ def test_the_same_untrained_is_one_click(page: Page, served: Served) -> None:
     assert colours(page, THIS) > 20
     assert colours(page, OTHER) > 20
     expect(page.locator(f"{OTHER} h3")).to_contain_text("all-MiniLM-L6-v2, untrained")
-    comparison = embviz.compare(embviz.Recipe(**TEXTS), UNTRAINED)
+    comparison = embviz.compare(RECIPE, UNTRAINED)
     expect(page.locator(".ev-result .ev-say").first).to_have_text(embviz.figures.beside_caption(comparison))
     row = page.locator(".ev-beside tbody tr", has_text="position").first.locator("td")
     norms = [side.mean_norms["position"] for side in (comparison.this, comparison.other)]
@@ -78,6 +80,26 @@ def test_a_link_opens_the_comparison_again(page: Page, served: Served) -> None:
     assert page.locator(".ev-besideform select").input_value() == UNTRAINED.model
     assert pieces(page, OTHER) == BANK
     assert second(page) == UNTRAINED
+
+
+def test_a_long_comparison_stands_behind_the_hash(page: Page, served: Served) -> None:
+    """Where a server would refuse the request line; opened again, it is there."""
+    long = replace(RECIPE, text="the dog bites the man . " * 300)
+    open_page(page, served)
+    open_tab(page)
+    page.fill(".ev-besideform textarea >> nth=0", long.text)
+    page.get_by_role("button", name="Compare", exact=True).click()
+    wait_for_result(page)
+    page.wait_for_function("location.hash.includes('beside=')")
+
+    address = page.url
+    page.goto("about:blank")
+    page.goto(address)
+    wait_for_result(page)
+
+    assert len(urlsplit(address).query) < 100
+    assert pieces(page, OTHER)[1:4] == ["the", "dog", "bites"]
+    expect(page.locator(f"{OTHER} .ev-say")).to_contain_text("0 to 63 of")
 
 
 def test_another_sentence_is_typed_and_compared_with_enter(page: Page, served: Served) -> None:
@@ -120,8 +142,8 @@ def test_without_the_what_if_is_off_where_there_is_none(page: Page, served: Serv
 
 
 def test_a_change_is_compared_with_what_was_before(page: Page, served: Served) -> None:
-    changed = embviz.Recipe(**TEXTS, what_if=(embviz.SwapSegments(),))
-    open_page(page, served, **dict(parse_qs_first(changed.to_query())))
+    changed = replace(RECIPE, what_if=(embviz.SwapSegments(),))
+    open_page(page, served, **dict(parse_qsl(changed.to_query())))
     open_tab(page)
 
     page.get_by_role("button", name="the same without the what-if").click()
@@ -131,11 +153,7 @@ def test_a_change_is_compared_with_what_was_before(page: Page, served: Served) -
     assert names.all_text_contents() == ["EB", "E2", "EA", "E2"]
     expect(page.locator(f"{THIS} h3")).to_contain_text("with the what-if")
     page.wait_for_function("location.search.includes('beside=')")
-    assert second(page) == embviz.Recipe(**TEXTS)
-
-
-def parse_qs_first(query: str) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(query).items()}
+    assert second(page) == RECIPE
 
 
 def test_another_input_on_the_page_is_compared_at_once(page: Page, served: Served) -> None:
@@ -150,7 +168,7 @@ def test_another_input_on_the_page_is_compared_at_once(page: Page, served: Serve
 
 
 def test_a_model_of_another_width_has_a_map_of_its_own(page: Page, served: Served) -> None:
-    other = embviz.Recipe(**TEXTS, model="untrained:bert-base")
+    other = replace(RECIPE, model="untrained:bert-base")
     open_page(page, served, **TEXTS, beside=other.to_query())
     wait_for_result(page)
 
@@ -207,7 +225,7 @@ def test_the_page_never_scrolls_sideways(page: Page, served: Served, width: int,
 def test_axe_finds_nothing_serious(page: Page, served: Served, scheme: Any, width: int) -> None:
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
-    changed = embviz.Recipe(**TEXTS, what_if=(embviz.SwapSegments(),))
+    changed = replace(RECIPE, what_if=(embviz.SwapSegments(),))
     open_page(page, served, **TEXTS, beside=changed.to_query())
     wait_for_result(page)
     page.wait_for_timeout(300)

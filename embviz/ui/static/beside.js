@@ -47,12 +47,19 @@ export function mountBeside(element, gradio) {
   subscribe(["colours"], result.recolour);
 }
 
-/** A link to a comparison opens its tab, as soon as there is one. */
-export function openFromAddress() {
-  if (besideQuery() === null) return;
-  const tab = document.querySelector('#embviz-tabs [data-tab-id="beside"]');
-  if (tab) tab.click();
-  else setTimeout(openFromAddress, 100);
+/**
+ * A link to a comparison opens its tab, as soon as there is one. On a narrow page Gradio moves tabs into a menu, and
+ * does so again and again while it draws: a click may be lost, so it is tried until the form can be seen.
+ */
+export function openFromAddress(tries = 100) {
+  const seen = document.querySelector(".ev-besideform")?.offsetParent;
+  if (besideQuery() === null || seen || tries === 0) return;
+  const inMenu = [...document.querySelectorAll("#embviz-tabs .overflow-dropdown button")];
+  const tab =
+    document.querySelector('#embviz-tabs [data-tab-id="beside"]') ??
+    inMenu.find((one) => one.textContent.trim() === text("tab.beside"));
+  tab?.click();
+  setTimeout(openFromAddress, 150, tab ? tries - 1 : tries);
 }
 
 function createResult(view) {

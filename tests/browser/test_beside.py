@@ -14,7 +14,7 @@ import embviz
 from tests.browser.serving import Served
 from tests.browser.visit import BANK, DOG, open_page, show, wait_for_tokens
 
-TEXTS = {"text": "The bank raised interest rates.", "text_pair": "We sat on the river bank."}
+TEXTS: dict[str, Any] = {"text": "The bank raised interest rates.", "text_pair": "We sat on the river bank."}
 RECIPE = embviz.Recipe(TEXTS["text"], TEXTS["text_pair"])
 UNTRAINED = replace(RECIPE, model="untrained:all-MiniLM-L6-v2")
 THIS, OTHER = ".ev-side-this", ".ev-side-other"

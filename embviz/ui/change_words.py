@@ -11,15 +11,10 @@ from embviz.embedding.interventions import (
     ReplaceToken,
     ReversePositions,
     Scale,
-    SetPositions,
-    SetSegments,
     ShiftPositions,
     ShufflePositions,
 )
 from embviz.i18n import DEFAULT_LANGUAGE, text
-
-OF_ONE_INPUT = (FlipSegment, MovePosition, ReplaceToken, SetSegments, SetPositions)
-"""Changes that mean tokens of one input and would mean others, or none, in the next."""
 
 
 def describe(

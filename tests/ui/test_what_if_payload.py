@@ -124,7 +124,7 @@ CHANGES: dict[str, Intervention] = {
 
 @pytest.mark.parametrize("phrase", CHANGES)
 def test_a_change_is_said_in_words(phrase: str) -> None:
-    assert sent(CHANGES[phrase])["what_if"]["changes"][0]["text"] == phrase
+    assert sent(CHANGES[phrase])["what_if"]["changes"][0] == phrase
 
 
 def test_every_kind_of_change_has_words() -> None:

@@ -19,8 +19,8 @@ export function createBanner() {
         make(
           "li",
           {},
-          make("bdi", {}, change.text),
-          make("button", { type: "button", "aria-label": text("whatif.take_back", { change: change.text }), onclick: () => takeBack(at) }, "×"),
+          make("bdi", {}, change),
+          make("button", { type: "button", "aria-label": text("whatif.take_back", { change }), onclick: () => takeBack(at) }, "×"),
         ),
       ),
     );

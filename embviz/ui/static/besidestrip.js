@@ -3,7 +3,7 @@
 import { gradient } from "./colours.js";
 import { make } from "./dom.js";
 import { decodeRows, scaleOf } from "./store.js";
-import { bringIntoView, buildColumns, buildLabels } from "./strip.js";
+import { bringIntoView, buildColumns, buildLabels } from "./columns.js";
 import { paintValues } from "./tile.js";
 import { signed, text } from "./words.js";
 

@@ -2,7 +2,7 @@
 
 import { make, piece } from "./dom.js";
 import { PARTS, current, isChanged, row, rowBefore, select, subscribe } from "./store.js";
-import { SIGNS } from "./strip.js";
+import { SIGNS } from "./columns.js";
 import { cellSize, gridOf, paint, tileCanvas } from "./tile.js";
 import { exact, plain, signed, text } from "./words.js";
 

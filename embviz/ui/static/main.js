@@ -15,7 +15,8 @@ import { mountProjection, options } from "./projection.js";
 import { receiveMap, receiveParts, subscribe } from "./store.js";
 import { mountStrip } from "./strip.js";
 import { mountTables } from "./tables.js";
-import { carried, changesAnswered, mountWhatIf } from "./whatif.js";
+import { carried, changesAnswered } from "./whatif.js";
+import { mountWhatIf } from "./whatifpanel.js";
 
 /** A view that only brings numbers: each new value goes to the store. */
 const mailbox = (receive) => (element, gradio) => {

@@ -3,7 +3,7 @@
 import { createAbsences } from "./absences.js";
 import { make, piece } from "./dom.js";
 import { PARTS, current, row, select, subscribe } from "./store.js";
-import { letter } from "./strip.js";
+import { letter } from "./columns.js";
 import { whenVisible } from "./visible.js";
 import { exact, plain, signed, text } from "./words.js";
 

@@ -66,7 +66,8 @@ _ADDRESS = "() => [new URLSearchParams(location.hash.slice(1)).get('r') ?? locat
 _IDLE = json.dumps({"state": "idle"})
 _SETTLED = "() => window.embviz.settled()"
 _FAILED = "() => window.embviz.failed()"
-_NO_LAYERS = "() => window.embviz.noLayers()"
+_LAYERS_SETTLED = "() => window.embviz.layersSettled()"
+_LAYERS_FAILED = "() => window.embviz.layersSettled(true)"
 _NOT_OPENED = "() => window.embviz.notOpened()"
 
 
@@ -114,7 +115,8 @@ def build_page() -> gr.Blocks:
         _wire_form(page, form, outputs)
         _wire_views(form, strip, projection, outputs)
         answered = layers.layers(_layers, None, layers, **_LAYERS)
-        answered.failure(None, None, None, js=_NO_LAYERS, api_visibility="private")
+        answered.success(None, None, None, js=_LAYERS_SETTLED, api_visibility="private")
+        answered.failure(None, None, None, js=_LAYERS_FAILED, api_visibility="private")
         add_endpoint(handlers.explain, api_name="explain", concurrency_id="compute", concurrency_limit=2)
     page.queue(max_size=64, default_concurrency_limit=2)
     return page

@@ -8,7 +8,7 @@ import { loadPlotly, preloadPlotly } from "./figure.js";
 import { mountCard, mountExamples, mountNotice, tellFailure } from "./form.js";
 import { mountFooter, mountHeader } from "./header.js";
 import { mountHeatmaps } from "./heatmaps.js";
-import { mountLayers, noLayers } from "./layers.js";
+import { layersSettled, mountLayers } from "./layers.js";
 import { mountOpening, notOpened } from "./opening.js";
 import { mountProjection, options } from "./projection.js";
 import { receiveMap, receiveParts, subscribe } from "./store.js";
@@ -58,7 +58,7 @@ window.embviz = {
   /** The server could not answer: not a user's mistake, for which there is a sentence at its field. */
   failed: () => tellFailure(true),
   /** The same of the question of the tab Layers. */
-  noLayers,
+  layersSettled,
   /** The same of a model's opening. */
   notOpened() {
     notOpened();

@@ -49,7 +49,8 @@ _WIRE: Wire = {
 # The mark takes seconds the first time: it has a place of its own, so that no drawing waits behind it.
 _VERIFY: Wire = {**_WIRE, "concurrency_id": "verify", "concurrency_limit": 1}
 # The layers take a second, or a download: no drawing waits behind them either.
-_LAYERS: Wire = {**_WIRE, "concurrency_id": "layers", "concurrency_limit": 2}
+# The view asks one thing at a time; of questions that overlap, "always_last" was seen to lose the last.
+_LAYERS: Wire = {**_WIRE, "trigger_mode": "multiple", "concurrency_id": "layers", "concurrency_limit": 2}
 # An opening waits for a distant server most of its time; each has its own, whatever the browser asks meanwhile.
 _OPENING: Wire = {
     **_WIRE,

@@ -14,6 +14,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 import embviz
 from embviz.embedding.interventions import Intervention
 from embviz.recipe import Recipe
+from embviz.ui.payload import parts_json
 from tests.browser.conftest import Record
 from tests.browser.serving import Served, serve
 from tests.browser.visit import SELECTED, choose_tab, open_page, open_tab, selection
@@ -23,6 +24,10 @@ from tests.models.stand_ins import write_bert
 
 PAIR = ("The bank raised interest rates.", "We sat on the river bank.")
 SHIFT = embviz.ShiftPositions(1)
+RECEIVE = """async (json) => {
+    const { base } = JSON.parse(document.getElementById("embviz-boot").textContent);
+    (await import(new URL(base + "/store.js", document.baseURI).href)).receiveParts(json);
+}"""
 CHANGES, LAYERS = "#embviz-changes", "#embviz-layers"
 
 
@@ -181,6 +186,23 @@ def test_axe_finds_nothing_serious_and_nothing_scrolls_sideways(
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, f"{tab} is {wide} px too wide"
     assert not found
+
+
+def test_of_changes_that_follow_each_other_quickly_the_last_is_shown(page: Page, served: Served) -> None:
+    """As a slider makes them; meanwhile the tab says that it waits, and the last figure stays."""
+    open_changed(page, served, SHIFT)
+    open_tab(page, "Layers")
+    expect(page.locator(f"{LAYERS} .ev-say")).to_contain_text("0.0544 at the input", timeout=60_000)
+
+    for k in (3, 5, 50):
+        recipe = Recipe(*PAIR, what_if=(embviz.ShiftPositions(k),))
+        page.evaluate(RECEIVE, parts_json(embviz.analyze(recipe)))
+        page.wait_for_timeout(60)
+    expect(page.locator(f"{LAYERS} .ev-wait")).to_be_visible()
+    expect(page.locator(f"{LAYERS} .heatmaplayer").first).to_be_visible()
+
+    expect(page.locator(f"{LAYERS} .ev-say")).to_contain_text("0.842")
+    expect(page.locator(f"{LAYERS} .ev-wait")).to_be_hidden()
 
 
 @pytest.fixture

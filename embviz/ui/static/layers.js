@@ -40,7 +40,7 @@ export function mountLayers(element, gradio) {
     for (const one of [wait, question, drawn]) one.hidden = !shown.includes(one);
     root.classList.toggle("ev-again", shown.length > 1);
   };
-  // One question at a time: Gradio loses the last of several that overlap, with what it was about.
+  // One question at a time: the server would work through all that a slider passes.
   const ask = (download = false, size = "") => {
     const { query, start } = current().parts;
     view.asked = keyOf({ query, start });
@@ -70,15 +70,15 @@ export function mountLayers(element, gradio) {
   const look = whenVisible(root, () => {
     const { parts } = current();
     if (!nothing.show(parts.changes)) return show();
-    if (view.answer && keyOf(view.answer) === keyOf(parts)) return showAnswer(view.answer);
-    if (view.asked) showWait();
+    if (view.asked !== keyOf(parts) && fits(view.answer, parts)) showAnswer(view.answer);
+    else if (view.asked) showWait();
     else ask();
   });
   const take = () => {
     if (!gradio.props.value) return;
     view.answer = JSON.parse(gradio.props.value);
-    if (keyOf(view.answer) === view.asked) view.asked = "";
-    if (current().parts) look();
+    const { parts } = current();
+    if (parts?.changes?.changed && fits(view.answer, parts)) showAnswer(view.answer);
   };
   settle = (failed) => {
     const { asked } = view;
@@ -94,6 +94,8 @@ export function mountLayers(element, gradio) {
 
 /** What an answer is about. */
 const keyOf = ({ query, start }) => `${start} ${query}`;
+
+const fits = (answer, parts) => answer !== null && keyOf(answer) === keyOf(parts);
 
 function createFigureOf(view) {
   return createRowFigure(text("layers.label"), {

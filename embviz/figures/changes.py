@@ -69,6 +69,7 @@ def bars_spec(analysis: Compared, start: int = 0, stop: int | None = None) -> Sp
                 "x": values.astype(np.float32), "y": np.arange(start, stop), "xaxis": f"x{suffix}",
                 "marker": {"color": COLORS.get(name, OUTPUT_COLOR)}, "cliponaxis": False,
                 "text": [distance_text(value) for value in values.tolist()], "textposition": "outside",
+                "constraintext": "none", "textfont": {"size": 12 if stop - start <= MANY_ROWS else 10},
                 "hovertemplate": text("figure.distance_hover"),
             }
         )  # fmt: skip
@@ -79,7 +80,7 @@ def bars_spec(analysis: Compared, start: int = 0, stop: int | None = None) -> Sp
         title = text(
             "figure.stage_mean", part=text(f"part.{name}"), mean=distance_text(stage.mean_cosine_distance)
         )
-        spec["layout"]["annotations"].append({**panel_title(title, 1), "x": left})
+        spec["layout"]["annotations"].append({**panel_title(title, 1), "x": left, "align": "left"})
     spec["layout"]["showlegend"] = False
     spec["layout"]["bargap"] = 0.35
     return spec

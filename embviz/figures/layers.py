@@ -12,8 +12,10 @@ from embviz.figures.heatmap import MANY_ROWS, panel_title
 from embviz.figures.style import VIK, Spec
 from embviz.i18n import text
 
-LINE_HEIGHT, GAP = 130, 58
-"""Of the panel with the means, and below it, in pixels."""
+LINE_HEIGHT, GAP, LONGEST_BAR = 130, 58, 260
+"""Of the panel with the means, below it, and of the bar of colours, in pixels."""
+MANY_LAYERS = 14
+"""With more columns than this, numbers have no room in their cells."""
 RISING = [[i / 8, f"rgb{color}"] for i, color in enumerate(VIK[8:])]
 """The upper half of the values' scale: a distance is never below zero."""
 MEAN_COLOR, YARDSTICK_COLOR = "#1B1F24", "#5D6675"
@@ -53,13 +55,14 @@ def layers_spec(
         },
         "coloraxis": {
             "colorscale": RISING, "cmin": 0, "cmax": _limit(movement),
-            "colorbar": {"title": {"text": text("figure.distance")}, "thickness": 10, "len": rows / inner,
-                         "y": 0, "yanchor": "bottom"},
+            "colorbar": {"title": {"text": text("figure.distance")}, "thickness": 10, "y": rows / inner,
+                         "yanchor": "top", "lenmode": "pixels", "len": min(rows, LONGEST_BAR)},
         },
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
     }  # fmt: skip
     layout["yaxis"]["domain"] = [0, rows / inner]
     layout["annotations"].append(panel_title(text("figure.layers_tokens"), rows / inner))
+    small = stop - start <= MANY_ROWS and count <= MANY_LAYERS
     distances = movement.distances.T[start:stop].clip(0).astype(np.float32)
     line = {"type": "scatter", "mode": "lines+markers", "yaxis": "y2", "x": columns}
     return {
@@ -77,7 +80,7 @@ def layers_spec(
             {
                 "type": "heatmap", "meta": "tokens", "z": distances, "y0": start, "dy": 1,
                 "coloraxis": "coloraxis", "hovertemplate": text("figure.layers_hover"),
-                **({"texttemplate": "%{z:.2f}"} if stop - start <= MANY_ROWS and count <= 14 else {}),
+                **({"texttemplate": f"%{{z:.{_decimals(movement)}f}}"} if small else {}),
             },
         ],
         "layout": layout,
@@ -87,3 +90,8 @@ def layers_spec(
 def _limit(movement: LayerMovement) -> float:
     """The end of the colour range: the largest distance, and never so small that rounding gets colours."""
     return max(1e-6, float(np.nanmax(movement.distances, initial=0.0)))
+
+
+def _decimals(movement: LayerMovement) -> int:
+    """Three where two would make most numbers 0.00."""
+    return 2 if _limit(movement) >= 0.1 else 3

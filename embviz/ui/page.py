@@ -51,7 +51,8 @@ _WIRE: Wire = {
 # The mark takes seconds the first time: it has a place of its own, so that no drawing waits behind it.
 _VERIFY: Wire = {**_WIRE, "concurrency_id": "verify", "concurrency_limit": 1}
 # The layers take a second, or a download: no drawing waits behind them either.
-_LAYERS: Wire = {**_WIRE, "concurrency_id": "layers", "concurrency_limit": 2}
+# The view asks one thing at a time; of questions that overlap, "always_last" was seen to lose the last.
+_LAYERS: Wire = {**_WIRE, "trigger_mode": "multiple", "concurrency_id": "layers", "concurrency_limit": 2}
 # An opening waits for a distant server most of its time; each has its own, whatever the browser asks meanwhile.
 _OPENING: Wire = {
     **_WIRE,
@@ -73,7 +74,8 @@ _ADDRESS = "() => [new URLSearchParams(location.hash.slice(1)).get('r') ?? locat
 _SETTLED = "() => window.embviz.settled()"
 _CHANGED = "() => window.embviz.changed()"
 _FAILED = "() => window.embviz.failed()"
-_NO_LAYERS = "() => window.embviz.noLayers()"
+_LAYERS_SETTLED = "() => window.embviz.layersSettled()"
+_LAYERS_FAILED = "() => window.embviz.layersSettled(true)"
 _NOT_OPENED = "() => window.embviz.notOpened()"
 
 
@@ -102,7 +104,8 @@ def build_page() -> gr.Blocks:
         _wire_form(page, form, outputs)
         _wire_views(form, strip, projection, outputs)
         answered = layers.layers(answers.through_layers, None, layers, **_LAYERS)
-        answered.failure(None, None, None, js=_NO_LAYERS, api_visibility="private")
+        answered.success(None, None, None, js=_LAYERS_SETTLED, api_visibility="private")
+        answered.failure(None, None, None, js=_LAYERS_FAILED, api_visibility="private")
         _tell_end(compared.compare(answers.side_by_side, None, compared, **_BESIDE))
         add_endpoint(handlers.explain, api_name="explain", **_EXPLAIN)
     page.queue(max_size=64, default_concurrency_limit=2)

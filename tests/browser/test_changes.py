@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 import embviz
 from embviz.embedding.interventions import Intervention
 from embviz.recipe import Recipe
-from tests.browser.serving import Served
-from tests.browser.visit import SELECTED, open_page, open_tab, selection
+from embviz.ui.payload import parts_json
+from tests.browser.conftest import Record
+from tests.browser.serving import Served, serve
+from tests.browser.visit import SELECTED, choose_tab, open_page, open_tab, selection
+from tests.conftest import HUB
+from tests.fake_hub import FakeHub, Repo
+from tests.models.stand_ins import write_bert
 
 PAIR = ("The bank raised interest rates.", "We sat on the river bank.")
 SHIFT = embviz.ShiftPositions(1)
+RECEIVE = """async (json) => {
+    const { base } = JSON.parse(document.getElementById("embviz-boot").textContent);
+    (await import(new URL(base + "/store.js", document.baseURI).href)).receiveParts(json);
+}"""
 CHANGES, LAYERS = "#embviz-changes", "#embviz-layers"
 
 
@@ -174,3 +186,57 @@ def test_axe_finds_nothing_serious_and_nothing_scrolls_sideways(
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, f"{tab} is {wide} px too wide"
     assert not found
+
+
+def test_of_changes_that_follow_each_other_quickly_the_last_is_shown(page: Page, served: Served) -> None:
+    """As a slider makes them; meanwhile the tab says that it waits, and the last figure stays."""
+    open_changed(page, served, SHIFT)
+    open_tab(page, "Layers")
+    expect(page.locator(f"{LAYERS} .ev-say")).to_contain_text("0.0544 at the input", timeout=60_000)
+
+    for k in (3, 5, 50):
+        recipe = Recipe(*PAIR, what_if=(embviz.ShiftPositions(k),))
+        page.evaluate(RECEIVE, parts_json(embviz.analyze(recipe)))
+        page.wait_for_timeout(60)
+    expect(page.locator(f"{LAYERS} .ev-wait")).to_be_visible()
+    expect(page.locator(f"{LAYERS} .heatmaplayer").first).to_be_visible()
+
+    expect(page.locator(f"{LAYERS} .ev-say")).to_contain_text("0.842")
+    expect(page.locator(f"{LAYERS} .ev-wait")).to_be_hidden()
+
+
+@pytest.fixture
+def hub_of_bert(tmp_path: Path) -> Iterator[FakeHub]:
+    HUB.reset()
+    HUB.repos = {"tiny/bert": Repo(write_bert(tmp_path / "bert", hidden_size=96, intermediate_size=4096))}
+    yield HUB
+    HUB.reset()
+
+
+def test_the_layers_of_a_model_of_the_hub_are_fetched_only_on_a_click(
+    context: BrowserContext, record: Record, hub_of_bert: FakeHub, tmp_path: Path
+) -> None:
+    """The tab names the size first; the button fetches them, and the figure comes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "0")
+        patch.setenv("HF_HOME", str(tmp_path / "hf-home"))
+        with serve() as served:
+            page = context.new_page()
+            record.watch(page)
+            recipe = Recipe("my dog is cute", "he likes the dog", model="tiny/bert", what_if=(SHIFT,))
+            open_page(page, served, **dict(parse_qsl(recipe.to_query())))
+            page.wait_for_function(
+                "window.eyes.state().parts.model.model_type === 'bert' && window.eyes.state().parts.changes"
+            )
+            choose_tab(page, "Layers")
+
+            button = page.locator(f"{LAYERS} .ev-question button")
+            expect(button).to_have_text(re.compile(r"Download [\d.]+ [kKM]B"), timeout=60_000)
+            expect(page.locator(f"{LAYERS} .heatmaplayer")).to_have_count(0)
+            asked = len(hub_of_bert.log)
+            button.click()
+
+            expect(page.locator(f"{LAYERS} .heatmaplayer").first).to_be_visible(timeout=60_000)
+            assert len(hub_of_bert.log) > asked
+            expect(page.locator(f"{LAYERS} .ev-say")).to_contain_text("in the last of 1")
+    assert record.errors == []

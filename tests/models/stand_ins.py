@@ -124,6 +124,18 @@ def write_tiny(folder: Path, *, prefix: str = "", **changes: Any) -> dict[str, T
     return weights
 
 
+def write_bert(folder: Path, **changes: Any) -> Path:
+    """Makes a folder with a tiny BERT of the official class in it, its layers too."""
+    from transformers import BertConfig, BertModel
+
+    settings = write_texts(folder, **changes)
+    torch.manual_seed(0)
+    official = BertModel(BertConfig(**{key: value for key, value in settings.items() if key != "model_type"}))
+    official.save_pretrained(folder)
+    write_texts(folder, **changes)  # the official class has written a config.json of its own
+    return folder
+
+
 def write_sparse(folder: Path, shapes: Sequence[tuple[str, tuple[int, ...]]], **changes: Any) -> int:
     """Makes a folder with a safetensors file of true size, all zeros but for its header; gives back its bytes."""
     write_texts(folder, **changes)

@@ -94,8 +94,9 @@ def test_what_may_wait_for_the_network_has_places_of_its_own() -> None:
         ids[getattr(wire.fn, "__name__", "")] = (wire.concurrency_id, wire.concurrency_limit)
 
     assert ids["explain"] == ("explain", 4)
-    assert ids["_open_model"] == ("opening", 4)
-    assert ids["_verify"][0] == "verify"
-    assert {ids[name][0] for name in ("_show", "_swap", "_example", "_window", "_options", "_open")} == {
-        "compute"
-    }
+    assert ids["open_model"] == ("opening", 4)
+    assert ids["verify"][0] == "verify"
+    assert ids["side_by_side"][0] == "beside"
+    assert ids["through_layers"][0] == "layers"
+    drawing = ("show", "swap", "example", "move_window", "change", "draw_map", "open_address")
+    assert {ids[name][0] for name in drawing} == {"compute"}

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from numpy.typing import NDArray
 
 import embviz
@@ -17,7 +16,7 @@ from embviz.analysis import through_encoder
 from embviz.recipe import Recipe
 from embviz.ui.layers_view import layers
 from tests.fake_hub import FakeHub, Repo
-from tests.models.stand_ins import config, write_texts
+from tests.models.stand_ins import config, write_bert
 
 PAIR = ("The bank raised interest rates.", "We sat on the river bank.")
 SHIFT = (embviz.ShiftPositions(1),)
@@ -85,17 +84,3 @@ def test_a_model_of_the_hub_is_asked_for_and_fetched_only_then(hub: FakeHub, tmp
     assert answer["state"] == "ok"
     assert len(typed(answer["means"])) == 1 + config()["num_hidden_layers"]
     assert ask(recipe)["state"] == "ok"
-
-
-def write_bert(folder: Path) -> Path:
-    """A tiny BERT of the official class with random weights."""
-    from transformers import BertConfig, BertModel
-
-    folder.mkdir()
-    settings = write_texts(folder)
-    torch.manual_seed(0)
-    BertModel(
-        BertConfig(**{key: value for key, value in settings.items() if key != "model_type"})
-    ).save_pretrained(folder)
-    write_texts(folder)
-    return folder

@@ -83,7 +83,7 @@ function createBars() {
     spec: () => changes()?.figures?.bars,
     dress(trace) {
       trace.marker.color = variable(trace.meta === "output" ? "mute" : trace.meta);
-      trace.textfont = { color: variable("ink"), size: 12 };
+      trace.textfont = { ...trace.textfont, color: variable("ink") };
     },
     tell: ({ data, x, y }) => whose(y, exact(x ?? Number.NaN), text(`part.${data.meta}`)),
   });

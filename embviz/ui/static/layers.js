@@ -12,12 +12,14 @@ import { numberCell } from "./tables.js";
 import { whenVisible } from "./visible.js";
 import { exact, plain, text } from "./words.js";
 
-const MOST_NARROW_COLUMNS = 8;
+const SETTLING = 100; // milliseconds
+const DIGIT = 6.3; // CSS pixels of a digit in a cell, beside which there is some room
+const BESIDE_CELLS = 150; // what a narrow window has beside the cells
 
-let tellFailed = () => {};
+let settle = () => {};
 
-/** The server could not answer the question of this tab. */
-export const noLayers = () => tellFailed();
+/** The question of this tab was answered, or with `failed` it was not. */
+export const layersSettled = (failed = false) => settle(failed);
 
 /** Draws the Layers tab into `element`; reports "layers" when it is seen and has not the numbers of the input. */
 export function mountLayers(element, gradio) {
@@ -38,14 +40,16 @@ export function mountLayers(element, gradio) {
     for (const one of [wait, question, drawn]) one.hidden = !shown.includes(one);
     root.classList.toggle("ev-again", shown.length > 1);
   };
+  // One question at a time: the server would work through all that a slider passes.
   const ask = (download = false, size = "") => {
     const { query, start } = current().parts;
     view.asked = keyOf({ query, start });
     wait.textContent = download ? text("layers.fetch", { size }) : text("layers.wait");
-    // What was drawn last stays, faintly: the page would jump at every step of a slider.
-    show(wait, ...(drawn.hidden ? [] : [drawn]));
+    showWait();
     gradio.trigger("layers", { query, start, download });
   };
+  // What was drawn last stays, faintly: the page would jump at every step of a slider.
+  const showWait = () => show(wait, ...(drawn.hidden ? [] : [drawn]));
   const put = (said, label, action) => {
     sentence.textContent = said;
     button.hidden = !label;
@@ -66,21 +70,21 @@ export function mountLayers(element, gradio) {
   const look = whenVisible(root, () => {
     const { parts } = current();
     if (!nothing.show(parts.changes)) return show();
-    if (view.answer && keyOf(view.answer) === keyOf(parts)) return showAnswer(view.answer);
-    if (view.asked !== keyOf(parts)) ask();
+    if (view.asked !== keyOf(parts) && fits(view.answer, parts)) showAnswer(view.answer);
+    else if (view.asked) showWait();
+    else ask();
   });
   const take = () => {
     if (!gradio.props.value) return;
     view.answer = JSON.parse(gradio.props.value);
     const { parts } = current();
-    if (!parts?.changes?.changed || keyOf(view.answer) !== keyOf(parts)) return; // of another input
-    view.asked = "";
-    showAnswer(view.answer);
+    if (parts?.changes?.changed && fits(view.answer, parts)) showAnswer(view.answer);
   };
-  tellFailed = () => {
-    if (!view.asked) return;
+  settle = (failed) => {
+    const { asked } = view;
     view.asked = "";
-    put(text("layers.failed"), text("layers.retry"), () => ask());
+    if (failed && asked === keyOf(current().parts)) put(text("layers.failed"), text("layers.retry"), () => ask());
+    else setTimeout(() => wait.hidden || look(), SETTLING); // the answer has come, or was about what was here before
   };
   gradio.watch("value", take);
   take();
@@ -90,6 +94,8 @@ export function mountLayers(element, gradio) {
 
 /** What an answer is about. */
 const keyOf = ({ query, start }) => `${start} ${query}`;
+
+const fits = (answer, parts) => answer !== null && keyOf(answer) === keyOf(parts);
 
 function createFigureOf(view) {
   return createRowFigure(text("layers.label"), {
@@ -106,7 +112,8 @@ function createFigureOf(view) {
       Object.assign(layout.coloraxis.colorbar, dressedBar());
       layout.coloraxis.colorbar.title.font = { color: variable("mute"), size: 12 };
       trace.textfont = { size: 11 };
-      if (isNarrow() && view.means.length > MOST_NARROW_COLUMNS) delete trace.texttemplate;
+      const digits = trace.texttemplate?.includes(".3f") ? 5 : 4;
+      if (isNarrow() && (innerWidth - BESIDE_CELLS) / view.means.length < digits * DIGIT) delete trace.texttemplate;
     },
     tell: ({ data, x, y, z }) =>
       data.meta === "tokens"

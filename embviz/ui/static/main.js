@@ -9,7 +9,7 @@ import { loadPlotly, preloadPlotly } from "./figure.js";
 import { mountCard, mountExamples, mountNotice, tellFailure } from "./form.js";
 import { mountFooter, mountHeader } from "./header.js";
 import { mountHeatmaps } from "./heatmaps.js";
-import { mountLayers, noLayers } from "./layers.js";
+import { layersSettled, mountLayers } from "./layers.js";
 import { mountOpening, notOpened } from "./opening.js";
 import { mountProjection, options } from "./projection.js";
 import { receiveMap, receiveParts, subscribe } from "./store.js";
@@ -71,7 +71,7 @@ window.embviz = {
     changesAnswered();
   },
   /** The same of the question of the tab Layers. */
-  noLayers,
+  layersSettled,
   /** The same of a model's opening. */
   notOpened() {
     notOpened();

@@ -206,7 +206,7 @@ def test_where_all_move_the_least_and_the_most_are_named() -> None:
 
 
 def test_a_sum_of_nothing_has_no_direction_and_no_number_is_made_up() -> None:
-    nothing = tuple(embviz.Scale(part, 0.0) for part in ("token", "segment", "position"))  # type: ignore[arg-type]
+    nothing = tuple(embviz.Scale(part, 0.0) for part in ("token", "segment", "position"))
     analysis = changed(*nothing)
 
     assert "zero vector" in bars_caption(analysis)
@@ -215,7 +215,7 @@ def test_a_sum_of_nothing_has_no_direction_and_no_number_is_made_up() -> None:
 
 
 def test_longer_vectors_of_the_same_direction_did_not_turn() -> None:
-    double = tuple(embviz.Scale(part, 2.0) for part in ("token", "segment", "position"))  # type: ignore[arg-type]
+    double = tuple(embviz.Scale(part, 2.0) for part in ("token", "segment", "position"))
 
     assert "No vector turned" in bars_caption(changed(*double))
 

@@ -49,7 +49,7 @@ def test_the_rows_are_after_minus_before(change: Intervention) -> None:
     rows = changes_of(analysis)["rows"]
 
     for name in ("summed", "normalized"):
-        before, after = (d.part(name) for d in (analysis.before, analysis.after))  # type: ignore[arg-type]
+        before, after = (d.part(name) for d in (analysis.before, analysis.after))
         assert np.array_equal(rows_of(rows[name], 384), after - before)  # type: ignore[operator]
 
 
@@ -94,7 +94,7 @@ def test_a_long_input_sends_the_differences_of_its_window() -> None:
 
 def test_a_removed_everything_can_be_sent() -> None:
     """Its sums have no direction: JSON has no NaN, the arrays do."""
-    nothing = tuple(embviz.Scale(part, 0.0) for part in ("token", "segment", "position"))  # type: ignore[arg-type]
+    nothing = tuple(embviz.Scale(part, 0.0) for part in ("token", "segment", "position"))
     sent = changes_of(analysis_of(*nothing))
 
     assert np.isnan(floats(sent["distances"]["summed"])).all()

@@ -67,8 +67,8 @@ _EXPLAIN: Slots = {"concurrency_id": "explain", "concurrency_limit": 4}
 _BESIDE: Wire = {**_WIRE, "concurrency_id": "beside", "concurrency_limit": 2}
 
 # The choices above the map live in the browser; they travel with every Show, in the place of an unseen box.
-_ASK = "(text, pair, model) => [text, pair, model, window.embviz.ask(text, pair)]"
-_ASK_SWAPPED = "(text, pair, model) => [pair, text, model, window.embviz.ask(pair, text)]"
+_ASK = "async (text, pair, model) => [text, pair, model, await window.embviz.ask(text, pair)]"
+_ASK_SWAPPED = "async (text, pair, model) => [pair, text, model, await window.embviz.ask(pair, text)]"
 # A Recipe too long for a request line stands after the #, which no browser sends (static/address.js).
 _ADDRESS = "() => [new URLSearchParams(location.hash.slice(1)).get('r') ?? location.search.slice(1)]"
 _SETTLED = "() => window.embviz.settled()"
@@ -76,6 +76,8 @@ _CHANGED = "() => window.embviz.changed()"
 _FAILED = "() => window.embviz.failed()"
 _LAYERS_SETTLED = "() => window.embviz.layersSettled()"
 _LAYERS_FAILED = "() => window.embviz.layersSettled(true)"
+_BESIDE_SETTLED = "() => window.embviz.besideSettled()"
+_BESIDE_FAILED = "() => window.embviz.besideSettled(true)"
 _NOT_OPENED = "() => window.embviz.notOpened()"
 
 
@@ -106,7 +108,9 @@ def build_page() -> gr.Blocks:
         answered = layers.layers(answers.through_layers, None, layers, **_LAYERS)
         answered.success(None, None, None, js=_LAYERS_SETTLED, api_visibility="private")
         answered.failure(None, None, None, js=_LAYERS_FAILED, api_visibility="private")
-        _tell_end(compared.compare(answers.side_by_side, None, compared, **_BESIDE))
+        answered = compared.compare(answers.side_by_side, None, compared, **_BESIDE)
+        answered.success(None, None, None, js=_BESIDE_SETTLED, api_visibility="private")
+        answered.failure(None, None, None, js=_BESIDE_FAILED, api_visibility="private")
         add_endpoint(handlers.explain, api_name="explain", **_EXPLAIN)
     page.queue(max_size=64, default_concurrency_limit=2)
     return page

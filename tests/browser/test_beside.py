@@ -237,3 +237,13 @@ def test_axe_finds_nothing_serious(page: Page, served: Served, scheme: Any, widt
     ]
 
     assert found == []
+
+
+def test_the_same_comparison_twice_ends_twice(page: Page, served: Served) -> None:
+    """An answer that is the same as before is an answer too: nothing waits for ever."""
+    open_page(page, served)
+    open_tab(page)
+    for _ in range(2):
+        page.get_by_role("button", name="Compare").click()
+        wait_for_result(page)
+        expect(page.locator(".ev-comparing")).to_be_empty(timeout=20_000)

@@ -203,6 +203,59 @@ def test_a_refused_change_keeps_the_view_and_says_why(page: Page, served: Served
     expect(page.locator("#embviz-strip [data-token='2'] .ev-piece")).to_have_text("river")
 
 
+def test_a_sentence_typed_while_a_slider_is_answered_is_what_is_shown(page: Page, served: Served) -> None:
+    """Questions are answered in their order: the strip ends with the sentence in the box, and with the shift."""
+    open_page(page, served)
+    page.locator(f"{PANEL} .ev-slider", has_text="by").locator("input[type=range]").focus()
+    for round_ in range(4):
+        page.locator(f"{PANEL} .ev-slider", has_text="by").locator("input[type=range]").focus()
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        page.fill("#embviz-text textarea", f"Sentence number {round_} here.")
+        page.press("#embviz-text textarea", "Enter")
+        shift = {"type": "ShiftPositions", "k": 2 * round_ + 2, "keep_first": False}
+        page.wait_for_function("piece => window.eyes.tokens()[3] === piece", arg=str(round_))
+        wait_for_changes(page, shift)
+        page.wait_for_timeout(300)
+        assert page.evaluate("window.eyes.tokens()[3]") == str(round_)
+        assert changes(page) == [shift]
+
+
+def test_a_choice_of_the_map_and_a_slider_at_once_both_count(page: Page, served: Served) -> None:
+    open_page(page, served)
+    page.evaluate("""() => {
+        const range = document.querySelectorAll("#embviz-what-if .ev-slider input[type=range]")[1];
+        const slide = (value) => {
+            range.value = value;
+            range.dispatchEvent(new Event("input", { bubbles: true }));
+        };
+        slide(7);
+        const colour = [...document.querySelectorAll("#embviz-projection select")].at(-1);
+        colour.value = "segment";
+        colour.dispatchEvent(new Event("change", { bubbles: true }));
+        slide(8);
+    }""")
+
+    wait_for_changes(page, {"type": "ShiftPositions", "k": 8, "keep_first": False})
+    page.wait_for_function("""() => {
+        const query = new URLSearchParams(window.eyes.state().map.query);
+        return query.get("color_by") === "segment" && (query.get("what_if") ?? "").includes('"k":8');
+    }""")
+    page.wait_for_url("**color_by=segment**")
+
+
+def test_a_double_click_takes_one_change_back(page: Page, served: Served) -> None:
+    """The second click finds the change gone, and leaves the others."""
+    flips = json.dumps([{"type": "FlipSegment", "index": index} for index in (1, 2, 3)])
+    open_page(page, served, text="my dog is cute", text_pair="he likes playing", what_if=flips)
+
+    page.get_by_label("Take back: my (1) in segment B").dblclick()
+
+    wait_for_changes(page, {"type": "FlipSegment", "index": 2}, {"type": "FlipSegment", "index": 3})
+    page.wait_for_timeout(500)
+    assert len(changes(page)) == 2
+
+
 def test_on_a_phone_the_controls_are_folded(page: Page, served: Served) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     open_page(page, served)

@@ -16,18 +16,32 @@ const SIDES = ["this", "other"];
 const HEIGHT = 440;
 const SMALL_HEIGHT = 360;
 
+let settle = () => {};
+
+/** The question of this tab was answered, or with `failed` it was not. */
+export const besideSettled = (failed = false) => settle(failed);
+
 /** Draws the tab into `element`; reports "compare" with two queries. */
 export function mountBeside(element, gradio) {
   const root = element.querySelector(".ev-beside");
   root.classList.add("ev-card");
   const { models } = JSON.parse(gradio.props.value);
-  const view = { sent: null, shown: "summed", chosen: { this: null, other: null }, last: "this", asked: null };
+  const view = { sent: null, shown: "summed", chosen: { this: null, other: null }, last: "this", asked: null, under: false, next: null };
+  // One question at a time; of those that are put meanwhile, the last follows.
   const ask = (other) => {
     setBeside(other);
-    view.asked = query();
     form.wait();
-    window.embviz.busy();
+    if (view.under) return (view.next = other);
+    view.under = true;
+    view.asked = query();
     gradio.trigger("compare", { query: view.asked, other });
+  };
+  settle = (failed) => {
+    const next = view.next ?? (view.asked === query() ? null : besideQuery());
+    Object.assign(view, { under: false, next: null });
+    if (next !== null) return ask(next);
+    if (failed) form.say(text("beside.failed"));
+    else form.done(); // the same answer as before says nothing of itself
   };
   const form = createBesideForm(models, ask);
   const result = createResult(view);

@@ -57,8 +57,9 @@ export function createBesideForm(models, ask) {
     ask(fields.toString());
   }
 
-  /** Shows a Recipe in the form. */
+  /** Shows a Recipe in the form; not while somebody types there. */
   function fill(recipe) {
+    if (form.contains(document.activeElement) && document.activeElement.matches("textarea")) return;
     other = recipe;
     const fields = new URLSearchParams(recipe);
     a.box.value = fields.get("text") ?? "";
@@ -81,6 +82,7 @@ export function createBesideForm(models, ask) {
       status.textContent = text(open ? "beside.comparing" : "beside.opening", { ref: model.select.value });
     },
     say,
+    done: () => (status.textContent = ""),
   };
 
   /** The sentence of an error, or "" when there is none. */

@@ -4,6 +4,8 @@ import { make } from "./dom.js";
 import { modelOnPage } from "./opening.js";
 import { options } from "./projection.js";
 import { current, subscribe } from "./store.js";
+import { turn } from "./turns.js";
+import { dropChanges } from "./whatif.js";
 import { text } from "./words.js";
 
 const EXAMPLES = ["same_word", "dog", "order", "single", "japanese", "markup"];
@@ -36,7 +38,9 @@ export function tellFailure(failed) {
 /** The examples, as buttons of our own: a click fills the form and draws. */
 export function mountExamples(element, gradio) {
   const root = element.querySelector(".ev-examples");
-  const pick = (key) => {
+  const pick = async (key) => {
+    await turn();
+    dropChanges();
     window.embviz.busy();
     gradio.trigger("example", { key: `example.${key}`, model: modelOnPage(), options });
   };

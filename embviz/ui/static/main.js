@@ -1,7 +1,7 @@
 // Where the page begins: the views by name, and the few words that Python's wires exchange with them.
 
 import { followAddress } from "./address.js";
-import { mountBeside, openFromAddress } from "./beside.js";
+import { besideSettled, mountBeside, openFromAddress } from "./beside.js";
 import { mountCell } from "./cell.js";
 import { mountChanges } from "./changes.js";
 import { watchTheme } from "./colours.js";
@@ -15,7 +15,8 @@ import { mountProjection, options } from "./projection.js";
 import { receiveMap, receiveParts, subscribe } from "./store.js";
 import { mountStrip } from "./strip.js";
 import { mountTables } from "./tables.js";
-import { carried, changesAnswered } from "./whatif.js";
+import { over, turn } from "./turns.js";
+import { carried, changesAnswered, dropChanges } from "./whatif.js";
 import { mountWhatIf } from "./whatifpanel.js";
 
 /** A view that only brings numbers: each new value goes to the store. */
@@ -48,10 +49,13 @@ const views = {
 window.embviz = {
   /** Draws the view of that name into an element; Gradio's component calls it. */
   mount: (name, element, gradio) => views[name](element, gradio),
-  /** What goes along with Show: the choices above the map and the changes, as JSON. Marks the page as busy. */
-  ask(sentence, pair) {
+  /** What goes along with Show when its turn comes: the choices above the map and the changes, as JSON. */
+  async ask(sentence, pair) {
+    await turn();
+    const what_if = carried(sentence, pair);
+    dropChanges();
     window.embviz.busy();
-    return JSON.stringify({ ...options, what_if: carried(sentence, pair) });
+    return JSON.stringify({ ...options, what_if });
   },
   /** A question was sent to the server. */
   busy() {
@@ -59,17 +63,19 @@ window.embviz = {
     tellFailure(false);
   },
   /** It was answered, one way or the other. */
-  settled: () => document.body.classList.remove("ev-busy"),
+  settled() {
+    document.body.classList.remove("ev-busy");
+    over();
+  },
   /** A question about changes was answered. */
   changed() {
     window.embviz.settled();
     changesAnswered();
   },
   /** The server could not answer: not a user's mistake, for which there is a sentence at its field. */
-  failed() {
-    tellFailure(true);
-    changesAnswered();
-  },
+  failed: () => tellFailure(true),
+  /** The comparison of the tab Side by side was answered, or with `failed` it was not. */
+  besideSettled,
   /** The same of the question of the tab Layers. */
   layersSettled,
   /** The same of a model's opening. */

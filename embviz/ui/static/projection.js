@@ -5,6 +5,7 @@ import { make, menu, switches, tick } from "./dom.js";
 import { createFigure, isNarrow, numbers, onPoint, plotlyText } from "./figure.js";
 import { createOverlay, label, line, ring, scaleOfAxes, within } from "./overlay.js";
 import { PARTS, changed, current, hover, query, select, subscribe } from "./store.js";
+import { turn } from "./turns.js";
 import { text } from "./words.js";
 
 const FITS = ["input", "parts", "positions", "vocabulary"];
@@ -17,15 +18,20 @@ const SMALL_HEIGHT = 400;
 /** What the toolbar says, as the fields of a Recipe; it goes along with every question to the server. */
 export const options = { pca_fit: "input", special_tokens: false, pca_components: [1, 2], color_by: "component" };
 
+const chosenNow = {}; // choices whose turn has not come: a map that arrives meanwhile is drawn without them
+
 /** Draws the Map tab into `element`; reports "options" when the server has to project anew. */
 export function mountProjection(element, gradio) {
   const root = element.querySelector(".ev-projection");
   root.classList.add("ev-card", "ev-waiting");
   const shown = { what: "parts" };
-  const toolbar = createToolbar(shown, (change) => {
+  const toolbar = createToolbar(shown, async (change) => {
+    Object.assign(chosenNow, change);
     Object.assign(options, change);
+    await turn();
     window.embviz.busy();
-    gradio.trigger("options", { query: query(), options });
+    gradio.trigger("options", { query: query(), options: { ...options, ...change } });
+    for (const name in change) delete chosenNow[name];
   });
   const empty = make("p", { class: "ev-empty", hidden: true });
   const host = make("div", { class: "ev-host" });
@@ -49,7 +55,7 @@ export function mountProjection(element, gradio) {
   subscribe(["map", "parts"], (state) => {
     if (!state.map) return;
     root.classList.remove("ev-waiting");
-    Object.assign(options, chosen(state.map.query));
+    Object.assign(options, chosen(state.map.query), chosenNow);
     toolbar.show();
     const spec = state.map[shown.what];
     const bare = shown.what === "normalized" && state.parts?.rows.normalized.absent;

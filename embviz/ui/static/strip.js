@@ -8,6 +8,7 @@ import { createStale } from "./opening.js";
 import { askPosition } from "./positionfield.js";
 import { current, forgetWanted, hover, query, select, subscribe } from "./store.js";
 import { paint, paintBefore } from "./tile.js";
+import { turn } from "./turns.js";
 import { flipSegment } from "./whatif.js";
 import { text } from "./words.js";
 
@@ -123,7 +124,8 @@ function listenTo(list, view) {
 
 /** « tokens 0–63 of 512 »: shown only where not all tokens were sent. */
 function createPager(gradio) {
-  const ask = (start) => {
+  const ask = async (start) => {
+    await turn();
     const sent = current().parts;
     const size = sent.stop - sent.start;
     window.embviz.busy();

@@ -3,6 +3,7 @@
 // that moved meanwhile follows it.
 
 import { current, query } from "./store.js";
+import { over, turn } from "./turns.js";
 
 export const SEGMENT_MODES = ["SwapSegments", "AllSegments", "MeanSegments", "SetSegments"];
 export const POSITION_MODES = ["ShiftPositions", "ReversePositions", "ShufflePositions", "ConstantPosition", "SetPositions"];
@@ -52,18 +53,29 @@ export function movePosition(index, position) {
   replace(mine, position === own && !others ? null : { type: "MovePosition", index, position });
 }
 
-/** Takes one change back. */
-export const takeBack = (at) => send(changes().filter((_, index) => index !== at));
+/** Takes back a change that stands on the page at this place. */
+export function takeBack(at) {
+  const wording = JSON.stringify(current().parts.recipe.what_if[at]);
+  const list = [...changes()];
+  const place = list.findIndex((change) => JSON.stringify(change) === wording);
+  if (place >= 0) send(list.toSpliced(place, 1));
+}
 
 /** Takes all changes back. */
 export const reset = () => send([]);
 
-/** A question about changes was answered, one way or the other. */
+/** The question about changes was answered, one way or the other. */
 export function changesAnswered() {
   under = false;
   if (again) return ask();
   wanted = null;
   refresh();
+}
+
+/** Forgets what was asked for and has not had its turn: another input is asked for, and takes along what it keeps. */
+export function dropChanges() {
+  wanted = null;
+  again = false;
 }
 
 /** Puts a change where the first that matches stood, or at the end; with null it is only taken away. */
@@ -76,14 +88,21 @@ export function replace(matches, change) {
 }
 
 function send(list) {
+  if (JSON.stringify(list) === JSON.stringify(changes())) return;
   wanted = list;
-  if (under) again = true;
-  else ask();
+  again = under;
+  if (!under) ask();
 }
 
-function ask() {
+async function ask() {
   again = false;
   under = true;
+  await turn();
+  if (wanted === null) {
+    over();
+    return changesAnswered();
+  }
+  again = false; // what was moved while this one waited for its turn goes with it
   window.embviz.busy();
   gradio.trigger("change", { query: query(), what_if: wanted, start: current().parts.start });
 }

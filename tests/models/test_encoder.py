@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -135,6 +136,85 @@ def test_shared_server_holds_no_large_encoder(folder: Path, monkeypatch: pytest.
 
     with pytest.raises(ModelError, match=r"this server holds at most 10 kB"):
         model.encoder.states(model.decompose(TEXT))
+
+
+def test_shared_server_refuses_a_large_encoder_before_it_is_built(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, runs: list[int]
+) -> None:
+    model = embviz.load_model(str(folder))
+    monkeypatch.setenv("EMBVIZ_PUBLIC", "1")
+    monkeypatch.setattr(encoder, "PUBLIC_ENCODER", 10_000)
+    monkeypatch.setattr(encoder, "OfficialEncoder", None)
+
+    for _ in range(2):
+        with pytest.raises(ModelError, match=r"this server holds at most 10 kB"):
+            model.encoder.states(model.decompose(TEXT))
+    assert runs == []
+
+
+def test_what_the_checkpoint_tells_is_never_more_than_the_layers_need(folder: Path) -> None:
+    model = embviz.load_model(str(folder))
+
+    least = model.encoder._least_size()
+
+    assert least == 4 * model.encoder._build().size  # BERT: no weight but those of the layers
+
+
+def test_a_decoder_that_is_not_built_is_not_counted(tmp_path: Path) -> None:
+    model = embviz.load_model(str(save(official_model("t5", configs_of("t5")[0]), tmp_path)))
+    rewrite(tmp_path, lambda tensors: {**tensors, "decoder.block.0.layer.0.wide.weight": torch.ones(999, 99)})
+    loading._open.clear()
+    again = embviz.load_model(str(tmp_path))
+
+    assert 0 < again.encoder._least_size() == model.encoder._least_size() <= 4 * model.encoder._build().size
+
+
+@pytest.mark.parametrize("with_estimate", [True, False])
+def test_a_refused_encoder_is_neither_tried_nor_kept(
+    hub: FakeHub, folder: Path, monkeypatch: pytest.MonkeyPatch, runs: list[int], *, with_estimate: bool
+) -> None:
+    hub.repos["org/two"] = Repo(folder)
+    model = embviz.load_model("org/two")
+    monkeypatch.setenv("EMBVIZ_PUBLIC", "1")
+    monkeypatch.setattr(encoder, "PUBLIC_ENCODER", 10_000)
+    if not with_estimate:
+        monkeypatch.setattr(encoder.Encoder, "_least_size", lambda _: 0)
+    d = model.decompose(TEXT)
+
+    for allowed in (False, True):
+        with pytest.raises(ModelError) as refused:
+            model.encoder.states(d, allow_download=allowed)
+        assert refused.value.key == "error.encoder_too_large"
+    assert runs == []
+    assert model.encoder._official is None
+
+
+@pytest.mark.parametrize("layers", [201, 10**9, 1e300])
+def test_a_config_that_asks_for_too_many_layers_is_refused_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, layers: float
+) -> None:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": layers}), encoding="utf-8")
+    monkeypatch.setattr(encoder, "OfficialEncoder", None)
+
+    with pytest.raises(ModelError, match=f"{int(layers):,} layers, and embviz runs at most 200") as refused:
+        states(folder)
+    assert refused.value.key == "error.encoder_layers"
+
+
+@pytest.mark.parametrize(
+    ("config", "layers"),
+    [
+        ({}, 0),
+        ({"n_layer": 12, "n_head": 999}, 12),
+        ({"text_config": {"encoder_layers": 300}, "vision_config": {"num_hidden_layers": 2}}, 300),
+        ({"block_sizes": [100, 100, 100], "num_hidden_groups": 1}, 300),
+        ({"inner_group_num": 500, "num_hidden_layers": None}, 500),
+        ({"num_hidden_layers": float("inf"), "layer_types": ["full"] * 500}, 0),
+    ],
+)
+def test_layers_are_counted_whatever_the_config_calls_them(config: dict[str, Any], layers: int) -> None:
+    assert encoder.most_layers(config) == layers
 
 
 # What a checkpoint may look like

@@ -15,7 +15,7 @@ from embviz.embedding.decomposition import Decomposition, Floats
 from embviz.embedding.encoder import NoEncoderError, OfficialEncoder
 from embviz.embedding.layers import Numbers, mean_cosines
 from embviz.embedding.layout import EmbeddingLayout
-from embviz.errors import ModelError
+from embviz.errors import InputError, ModelError
 from embviz.models.files import size_text
 from embviz.models.limits import PUBLIC_ENCODER, is_public
 from embviz.models.roles import OLD_NAMES
@@ -68,6 +68,7 @@ class Encoder:
         self._size: int | None = None
         self._states: OrderedDict[bytes, Floats] = OrderedDict()
         self._random_cosines: Numbers | None = None
+        self._may_fetch = False
         self._lock = RLock()
         self.untrained = files.seed is not None
 
@@ -86,7 +87,8 @@ class Encoder:
     def states(self, *inputs: Decomposition, allow_download: bool = False) -> tuple[Floats, ...]:
         """The states of every layer for each input, `(layers + 1, seq_len, hidden_size)`, read-only.
 
-        Inputs that were seen before are not run again; those that were not are run as one batch.
+        Inputs that were seen before are not run again; those that were not are run as one batch. Where not all can
+        be kept, the first of them is: what a slider starts from, while the others are new at each of its steps.
 
         Args:
             inputs: of one length; `output` is what enters, `token_type_ids` matters where segments enter in the
@@ -98,10 +100,11 @@ class Encoder:
         """
         keys = [_key(one) for one in inputs]
         with self._lock:
+            self._may_fetch = self._may_fetch or allow_download
             new = {key: one for key, one in zip(keys, inputs, strict=True) if key not in self._states}
             found = dict(zip(new, self._run(list(new.values()), allow_download=allow_download), strict=True))
             result = tuple(found[key] if key in found else self._states[key] for key in keys)
-            for key, states in zip(keys, result, strict=True):
+            for key, states in reversed(list(zip(keys, result, strict=True))):
                 self._states[key] = states
                 self._states.move_to_end(key)
             while len(self._states) > 1 and sum(kept.nbytes for kept in self._states.values()) > MAX_STATES:
@@ -111,16 +114,43 @@ class Encoder:
     def random_cosines(self, decompose: Callable[[str], Decomposition]) -> Numbers:
         """The yardstick: mean cosine of tokens out of different texts of `SAMPLE`, `(layers + 1,)`.
 
-        Computed once. The weights must be there already, so `states` comes first.
+        Computed once, and only after `states`. Texts that this model cannot read are left out, and so are those
+        whose word rows would have to be fetched before that was allowed to `states`; NaN where fewer than two are
+        left.
 
         Args:
             decompose: a text to the input layer's answer.
         """
         with self._lock:
-            if self._random_cosines is None:
-                texts = [self._run([decompose(text)], allow_download=False)[0] for text in SAMPLE]
-                self._random_cosines = mean_cosines(texts)
-            return self._random_cosines
+            if self._random_cosines is not None:
+                return self._random_cosines
+            texts, is_whole = self._sample(decompose)
+            if len(texts) >= 2:
+                cosines = mean_cosines(texts)
+            else:
+                cosines = np.full(len(next(reversed(self._states.values()))), np.nan)
+            if is_whole:
+                self._random_cosines = cosines
+            return cosines
+
+    def _sample(self, decompose: Callable[[str], Decomposition]) -> tuple[list[Floats], bool]:
+        """The states of the texts of `SAMPLE` that can be had, and whether no other will be there later."""
+        # No row has the number -1: only what needs no network at all has it at hand.
+        if not self._may_fetch and not self._tensors.is_at_hand(self._input_names["token"], [-1]):
+            return [], False
+        texts: list[Floats] = []
+        for text in SAMPLE:
+            try:
+                one = decompose(text)
+            except InputError:  # of another vocabulary, or longer than the model
+                continue
+            except ModelError:  # the network: each of the others would wait for it too
+                return texts, False
+            try:
+                texts += self._run([one], allow_download=False)
+            except ModelError:
+                continue
+        return texts, True
 
     def _run(self, inputs: list[Decomposition], *, allow_download: bool) -> list[Floats]:
         if not inputs:

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from embviz.embedding.building_lock import BUILDING
 from embviz.embedding.decomposition import Floats, Ids
 from embviz.embedding.encoder_door import Door, Given, find_door
 from embviz.embedding.layout import Config, EmbeddingLayout
@@ -21,9 +22,6 @@ from embviz.embedding.verification import official_config
 
 SAME = 1e-5
 """The largest difference between the vectors that were given and those that the first layer was seen to get."""
-
-_building = Lock()
-"""Building without random numbers changes functions of torch for all threads as long as it takes."""
 
 
 class NoEncoderError(Exception):
@@ -174,10 +172,10 @@ class OfficialEncoder:
         known: Any = MODEL_MAPPING[type(self._config)] if apart else kind
         made = known[0] if isinstance(known, tuple) else known
         if seed is None:  # memory that is not written to takes no room
-            with _building, no_init_weights():
+            with BUILDING, no_init_weights():
                 whole: nn.Module = made(self._config)
         else:
-            with _building, torch.random.fork_rng(devices=[]):
+            with BUILDING, torch.random.fork_rng(devices=[]):
                 torch.manual_seed(seed)
                 whole = made(self._config)
         if not apart:
@@ -200,7 +198,7 @@ class OfficialEncoder:
         given = {name.removeprefix(self.at): tensor for name, tensor in tensors.items()}
         official: Any = type(self.module)
         level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-        with _building, as_no_encoder(), torch.random.fork_rng(devices=[]):
+        with BUILDING, as_no_encoder(), torch.random.fork_rng(devices=[]):
             logging.set_verbosity_error()  # type: ignore[no-untyped-call]
             logging.disable_progress_bar()  # type: ignore[no-untyped-call]
             try:

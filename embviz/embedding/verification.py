@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from embviz.embedding.building_lock import BUILDING
 from embviz.embedding.decomposition import Decomposition
 from embviz.embedding.layout import Config, EmbeddingLayout
 
@@ -131,7 +132,7 @@ class OfficialInput:
             official = getattr(official, self.layout.config_at)
         self._shrink(official)
         module_path, class_name = self.name.rsplit(".", 1)
-        with torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
+        with BUILDING, torch.random.fork_rng(devices=[]):  # the caller's random numbers stay as they are
             module: nn.Module = getattr(import_module(module_path), class_name)(official)
         return module.eval()
 

@@ -131,8 +131,9 @@ def layers_caption(movement: LayerMovement, language: str = DEFAULT_LANGUAGE) ->
     sentences = [
         text("caption.layers_peak" if between else "caption.layers", language, **values),
         text("caption.layers_sentence", language, cosine=f"{movement.sentence_cosine:.3f}".replace("-", "−")),
-        text("caption.layers_yardstick", language, distance=1 - float(movement.random_cosines[-1])),
     ]
+    if np.isfinite(yardstick := float(movement.random_cosines[-1])):
+        sentences.append(text("caption.layers_yardstick", language, distance=1 - yardstick))
     if movement.untrained:
         sentences.append(text("caption.layers_untrained", language))
     return " ".join(sentences)

@@ -26,7 +26,8 @@ def layers_spec(
 ) -> Spec:
     """Above, the mean cosine distance of each layer beside its yardstick; below, each token in each layer.
 
-    The yardstick is 1 − the mean cosine of two tokens out of different texts: how far apart any two tokens are.
+    The yardstick is 1 − the mean cosine of two tokens out of different texts: how far apart any two tokens are;
+    without numbers it is left out.
 
     Args:
         movement: of a what-if.
@@ -64,14 +65,15 @@ def layers_spec(
     layout["annotations"].append(panel_title(text("figure.layers_tokens"), rows / inner))
     small = stop - start <= MANY_ROWS and count <= MANY_LAYERS
     distances = movement.distances.T[start:stop].clip(0).astype(np.float32)
+    has_yardstick = bool(np.isfinite(yardstick).any())
     line = {"type": "scatter", "mode": "lines+markers", "yaxis": "y2", "x": columns}
     return {
         "data": [
-            {
+            *([{
                 **line, "meta": "yardstick", "name": text("figure.yardstick"), "y": yardstick.astype(np.float32),
                 "line": {"dash": "dot", "color": YARDSTICK_COLOR}, "marker": {"symbol": "diamond-open"},
                 "hovertemplate": "%{y:.4f}<extra></extra>",
-            },
+            }] if has_yardstick else []),
             {
                 **line, "meta": "mean", "name": text("figure.layer_mean"),
                 "y": movement.mean_distances.clip(0).astype(np.float32),

@@ -8,6 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from embviz.embedding.building_lock import BUILDING
 from embviz.embedding.layout import EmbeddingLayout, InputTerms
 from embviz.embedding.module import InputEmbeddings
 from embviz.errors import ModelError
@@ -73,7 +74,7 @@ def build_module(
         ModelError: the tensors do not fit each other, or cannot be read.
     """
     # Not on "meta", which imports torch._dynamo, two seconds; the caller's random numbers stay as they are.
-    with torch.random.fork_rng(devices=[]):
+    with BUILDING, torch.random.fork_rng(devices=[]):
         module = InputEmbeddings(replace(terms, vocab_size=None))
     held = {role: name for role, name in names.items() if role in MODULE_NAMES}
     constants = [name for role, name in names.items() if role.startswith("constant_")]

@@ -11,13 +11,18 @@ from embviz.figures.layers import layers_spec
 from embviz.figures.style import to_json
 from embviz.i18n import text
 from embviz.models.files import size_text
-from embviz.models.loading import load_model
+from embviz.models.limits import OPENING_SECONDS, is_public
+from embviz.models.loading import is_at_hand, load_model
+from embviz.models.watch import watching
 from embviz.recipe import Recipe
+from embviz.ui.handlers import unopened
 from embviz.ui.payload import window_of
 
 
 def layers(query: str, start: int = 0, *, download: bool = False) -> str:
     """The answer of the tab as JSON, docs/payload.md.
+
+    Weights that are fetched have the time that every opening has on a shared server.
 
     Args:
         query: the Recipe.
@@ -26,13 +31,17 @@ def layers(query: str, start: int = 0, *, download: bool = False) -> str:
     """
     start = start if type(start) is int else 0
     try:
-        answer = _answer(Recipe.from_query(query), start, download)
+        with watching(seconds=OPENING_SECONDS if is_public() else None):
+            answer = _answer(Recipe.from_query(query), start, download)
     except EmbvizError as error:
         answer = {"state": "none", "text": str(error)}
     return to_json({"query": query, "start": start, **answer})
 
 
 def _answer(recipe: Recipe, start: int, download: bool) -> dict[str, Any]:
+    # Who waits here for numbers must not open a model: that has its own place, and its own progress.
+    if not is_at_hand(recipe.model, recipe.revision, recipe.text, recipe.text_pair):
+        raise ModelError("layers_closed", field="model", ref=unopened(recipe))
     analysis = analyze(recipe)
     if analysis.moved is None or not analysis.moved.changed:
         key = "changes.nothing" if analysis.moved is None else "changes.nothing_moved"

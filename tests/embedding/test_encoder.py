@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from inspect import signature
 from pathlib import Path
+from threading import Event
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from torch import Tensor, nn
 
 import embviz
 from embviz.embedding.decomposition import Decomposition
+from embviz.embedding.encoder import OfficialEncoder
 from embviz.embedding.interventions import ComponentChanges
 from embviz.embedding.layout import EmbeddingLayout
 from embviz.embedding.layouts import LAYOUTS
@@ -198,6 +201,34 @@ def test_threads_do_not_get_each_others_states(tmp_path: Path) -> None:
 
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_untrained_weights_are_the_same_while_another_thread_builds(tmp_path: Path) -> None:
+    """Torch has one random generator for all threads, which every new module draws from."""
+    _, model, d = opened("bert", tmp_path)
+    deep = {**model.config, "num_hidden_layers": 8}
+    alone = OfficialEncoder(model.layout, deep, seed=0).module.state_dict()
+    ended, checks = Event(), 0
+
+    def check() -> None:
+        nonlocal checks
+        while not ended.is_set():
+            assert model.check(d)[0] is not None
+            checks += 1
+
+    with ThreadPoolExecutor(1) as pool:
+        checking = pool.submit(check)
+        try:
+            for _ in range(5):
+                seen = checks
+                while checks == seen and not checking.done():
+                    sleep(0.001)
+                beside = OfficialEncoder(model.layout, deep, seed=0).module.state_dict()
+                for name, weights in alone.items():
+                    assert torch.equal(beside[name], weights), name
+        finally:
+            ended.set()
+        checking.result()
 
 
 def test_no_word_table_is_held() -> None:

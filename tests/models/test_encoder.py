@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,8 @@ from transformers import BertConfig, BertModel
 import embviz
 from embviz.analysis import through_encoder
 from embviz.embedding.encoder import OfficialEncoder
-from embviz.errors import ModelError
+from embviz.embedding.layers import mean_cosines
+from embviz.errors import InputError, ModelError
 from embviz.models import encoder, loading, sources
 from embviz.models.model import EmbeddingModel
 from tests.embedding.architectures import configs_of
@@ -137,6 +139,85 @@ def test_shared_server_holds_no_large_encoder(folder: Path, monkeypatch: pytest.
         model.encoder.states(model.decompose(TEXT))
 
 
+def test_shared_server_refuses_a_large_encoder_before_it_is_built(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, runs: list[int]
+) -> None:
+    model = embviz.load_model(str(folder))
+    monkeypatch.setenv("EMBVIZ_PUBLIC", "1")
+    monkeypatch.setattr(encoder, "PUBLIC_ENCODER", 10_000)
+    monkeypatch.setattr(encoder, "OfficialEncoder", None)
+
+    for _ in range(2):
+        with pytest.raises(ModelError, match=r"this server holds at most 10 kB"):
+            model.encoder.states(model.decompose(TEXT))
+    assert runs == []
+
+
+def test_what_the_checkpoint_tells_is_never_more_than_the_layers_need(folder: Path) -> None:
+    model = embviz.load_model(str(folder))
+
+    least = model.encoder._least_size()
+
+    assert least == 4 * model.encoder._build().size  # BERT: no weight but those of the layers
+
+
+def test_a_decoder_that_is_not_built_is_not_counted(tmp_path: Path) -> None:
+    model = embviz.load_model(str(save(official_model("t5", configs_of("t5")[0]), tmp_path)))
+    rewrite(tmp_path, lambda tensors: {**tensors, "decoder.block.0.layer.0.wide.weight": torch.ones(999, 99)})
+    loading._open.clear()
+    again = embviz.load_model(str(tmp_path))
+
+    assert 0 < again.encoder._least_size() == model.encoder._least_size() <= 4 * model.encoder._build().size
+
+
+@pytest.mark.parametrize("with_estimate", [True, False])
+def test_a_refused_encoder_is_neither_tried_nor_kept(
+    hub: FakeHub, folder: Path, monkeypatch: pytest.MonkeyPatch, runs: list[int], *, with_estimate: bool
+) -> None:
+    hub.repos["org/two"] = Repo(folder)
+    model = embviz.load_model("org/two")
+    monkeypatch.setenv("EMBVIZ_PUBLIC", "1")
+    monkeypatch.setattr(encoder, "PUBLIC_ENCODER", 10_000)
+    if not with_estimate:
+        monkeypatch.setattr(encoder.Encoder, "_least_size", lambda _: 0)
+    d = model.decompose(TEXT)
+
+    for allowed in (False, True):
+        with pytest.raises(ModelError) as refused:
+            model.encoder.states(d, allow_download=allowed)
+        assert refused.value.key == "error.encoder_too_large"
+    assert runs == []
+    assert model.encoder._official is None
+
+
+@pytest.mark.parametrize("layers", [201, 10**9, 1e300])
+def test_a_config_that_asks_for_too_many_layers_is_refused_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, layers: float
+) -> None:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps({**config, "num_hidden_layers": layers}), encoding="utf-8")
+    monkeypatch.setattr(encoder, "OfficialEncoder", None)
+
+    with pytest.raises(ModelError, match=f"{int(layers):,} layers, and embviz runs at most 200") as refused:
+        states(folder)
+    assert refused.value.key == "error.encoder_layers"
+
+
+@pytest.mark.parametrize(
+    ("config", "layers"),
+    [
+        ({}, 0),
+        ({"n_layer": 12, "n_head": 999}, 12),
+        ({"text_config": {"encoder_layers": 300}, "vision_config": {"num_hidden_layers": 2}}, 300),
+        ({"block_sizes": [100, 100, 100], "num_hidden_groups": 1}, 300),
+        ({"inner_group_num": 500, "num_hidden_layers": None}, 500),
+        ({"num_hidden_layers": float("inf"), "layer_types": ["full"] * 500}, 0),
+    ],
+)
+def test_layers_are_counted_whatever_the_config_calls_them(config: dict[str, Any], layers: int) -> None:
+    assert encoder.most_layers(config) == layers
+
+
 # What a checkpoint may look like
 
 
@@ -218,10 +299,10 @@ def test_half_precision_layers_run_in_float32(folder: Path) -> None:
         np.testing.assert_allclose(ours, theirs[0].numpy(), atol=1e-5)
 
 
-def test_untrained_layers_are_drawn_as_the_official_class_draws_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_untrained_layers_are_drawn_as_the_official_class_draws_them() -> None:
     """The weights of BertModel under the same seed; the numbers say that they are random."""
-    monkeypatch.setattr(sources, "BERT_BASE", {**sources.BERT_BASE, "num_hidden_layers": 2})
-    model = EmbeddingModel("untrained:bert-base", sources.open_untrained())
+    config = {**sources.BERT_BASE, "num_hidden_layers": 2}
+    model = EmbeddingModel("untrained:bert-base", sources.open_untrained(config=config))
     d = model.decompose("a dog")
 
     movement = model.through_encoder(d, d)
@@ -270,6 +351,89 @@ def test_what_is_kept_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch, 
 
     assert runs == [1, 1, 1]
     assert len(model.encoder._states) == 1
+
+
+def test_before_is_kept_where_not_both_can_be(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, runs: list[int]
+) -> None:
+    """A slider on a long input: each step runs what is new, and nothing else."""
+    monkeypatch.setattr(encoder, "MAX_STATES", 1)
+    model = embviz.load_model(str(folder))
+    before = model.decompose(TEXT, TEXT_PAIR)
+
+    for k in (1, 2, 3):
+        model.encoder.states(before, model.change(before, (embviz.ShiftPositions(k),)))
+
+    assert runs == [2, 1, 1]
+
+
+# The yardstick
+
+
+def moved_by(
+    model: EmbeddingModel, decompose: Any, *, allow_download: bool = False
+) -> tuple[np.ndarray, int]:
+    """The yardstick, and how many layers there are with the input."""
+    (found,) = model.encoder.states(model.decompose(TEXT), allow_download=allow_download)
+    return model.encoder.random_cosines(decompose), len(found)
+
+
+def test_sample_texts_that_a_model_cannot_read_are_left_out(folder: Path) -> None:
+    model = embviz.load_model(str(folder))
+
+    def decompose(text: str) -> Any:
+        if text in encoder.SAMPLE[2:]:
+            raise InputError("ids", field="model", name="ids", found=99, largest=60)
+        return model.decompose(text)
+
+    found, _ = moved_by(model, decompose)
+    texts = [model.encoder.states(model.decompose(text))[0] for text in encoder.SAMPLE[:2]]
+
+    np.testing.assert_allclose(found, mean_cosines(texts), atol=1e-6)
+
+
+def test_one_sample_text_makes_no_yardstick(folder: Path) -> None:
+    model = embviz.load_model(str(folder))
+
+    def decompose(text: str) -> Any:
+        if text != encoder.SAMPLE[4]:
+            raise InputError("ids", field="model", name="ids", found=99, largest=60)
+        return model.decompose(text)
+
+    found, count = moved_by(model, decompose)
+
+    assert found.shape == (count,)
+    assert np.isnan(found).all()
+
+
+def test_a_network_that_fails_takes_the_yardstick_only_for_now(folder: Path) -> None:
+    model = embviz.load_model(str(folder))
+    asked = []
+
+    def decompose(text: str) -> Any:
+        asked.append(text)
+        raise ModelError("checkpoint", field="model", file="a", reason="b")
+
+    found, _ = moved_by(model, decompose)
+
+    assert np.isnan(found).all()
+    assert len(asked) == 1
+    assert np.isfinite(model.encoder.random_cosines(model.decompose)).all()
+
+
+def test_no_word_row_is_fetched_for_the_yardstick_before_that_is_allowed(
+    hub: FakeHub, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the layers lie in the cache of the Hub and the word table, in another file, does not."""
+    hub.repos["org/two"] = Repo(folder)
+    model = embviz.load_model("org/two")
+    with monkeypatch.context() as context:
+        context.setattr(model.tensors, "remote_bytes", lambda _: 0)
+        found, _ = moved_by(model, None)
+    assert np.isnan(found).all()
+
+    found, _ = moved_by(model, model.decompose, allow_download=True)
+    assert np.isfinite(found).all()
 
 
 def test_nothing_is_run_unless_it_is_asked_for(folder: Path, runs: list[int]) -> None:

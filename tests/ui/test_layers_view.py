@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 import embviz
 from embviz.analysis import through_encoder
+from embviz.models.encoder import Encoder
 from embviz.recipe import Recipe
+from embviz.ui import layers_view
 from embviz.ui.layers_view import layers
 from tests.fake_hub import FakeHub, Repo
 from tests.models.stand_ins import config, write_bert
@@ -72,6 +74,7 @@ def test_a_model_of_the_hub_is_asked_for_and_fetched_only_then(hub: FakeHub, tmp
     hub.repos = {"tiny/bert": Repo(folder)}
     recipe = Recipe("my dog is cute", "he likes the dog", model="tiny/bert", what_if=SHIFT)
 
+    embviz.analyze(recipe)
     question = ask(recipe)
     assert question["state"] == "ask"
     assert question["size"] in question["text"]
@@ -84,3 +87,42 @@ def test_a_model_of_the_hub_is_asked_for_and_fetched_only_then(hub: FakeHub, tmp
     assert answer["state"] == "ok"
     assert len(typed(answer["means"])) == 1 + config()["num_hidden_layers"]
     assert ask(recipe)["state"] == "ok"
+
+
+def test_a_model_that_is_not_open_any_more_is_not_opened_here(hub: FakeHub, tmp_path: Path) -> None:
+    hub.repos = {"tiny/bert": Repo(write_bert(tmp_path / "bert"))}
+    recipe = Recipe("my dog is cute", model="tiny/bert", what_if=SHIFT)
+
+    for download in (False, True):
+        answer = ask(recipe, download=download)
+        assert answer["state"] == "none"
+        assert answer["text"] == "tiny/bert is not open any more; press Show to open it again."
+    assert hub.log == []
+
+
+def test_a_shared_server_gives_a_download_the_time_of_an_opening(
+    hub: FakeHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.repos = {"tiny/bert": Repo(write_bert(tmp_path / "bert"))}
+    recipe = Recipe("my dog is cute", model="tiny/bert", what_if=SHIFT)
+    monkeypatch.setenv("EMBVIZ_PUBLIC", "1")
+    embviz.analyze(recipe)
+    monkeypatch.setattr(layers_view, "OPENING_SECONDS", 0.0)
+
+    answer = ask(recipe, download=True)
+    assert answer["state"] == "none"
+    assert "took more than 0 seconds" in answer["text"]
+
+    monkeypatch.delenv("EMBVIZ_PUBLIC")
+    assert ask(recipe, download=True)["state"] == "ok"
+
+
+def test_without_a_yardstick_the_rest_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Encoder, "random_cosines", lambda *_: np.full(7, np.nan))
+    answer = ask(Recipe(*PAIR, what_if=SHIFT))
+
+    assert answer["state"] == "ok"
+    assert [trace["meta"] for trace in answer["figure"]["data"]] == ["mean", "tokens"]
+    assert "nan" not in answer["sentence"].lower()
+    assert "dotted" not in answer["sentence"]
+    assert np.isnan(typed(answer["yardstick"])).all()

@@ -191,7 +191,9 @@ def _intervention(value: object) -> Intervention:
     try:
         return INTERVENTIONS[kind](**{name: argument for name, argument in value.items() if name != "type"})
     except TypeError as error:
-        raise _unknown_change(value) from error
+        known = ", ".join(field.name for field in fields(INTERVENTIONS[kind])) or "–"
+        given = ", ".join(str(name) for name in value if name != "type") or "–"
+        raise InputError("what_if_fields", field="what_if", kind=kind, known=known, given=given) from error
 
 
 def _unknown_change(value: object) -> InputError:

@@ -67,7 +67,7 @@ def _special_left_out(d: Decomposition, special: NDArray[np.bool_], language: st
     count, finite = int(special.sum()), np.flatnonzero(d.finite)
     if len(finite) <= MAX_OWNED:
         place, share = axis_owner(d.summed[finite])
-        if special[finite[place]]:
+        if special[finite[place]] and share > 0:
             piece = d.tokens[finite[place]]
             return text("caption.left_out_owner", language, count=count, piece=piece, share=share)
     return text("caption.left_out", language, count=count)
@@ -98,6 +98,8 @@ def heatmap_caption(analysis: Drawable, language: str = DEFAULT_LANGUAGE) -> str
         return text("caption.heatmap_none", language)
     sizes = np.where(d.finite[:, None], np.abs(d.summed), -1)
     token, dimension = np.unravel_index(sizes.argmax(), sizes.shape)
+    if not sizes[token, dimension]:
+        return text("caption.heatmap_zero", language)
     place = {
         "value": float(d.summed[token, dimension]), "piece": d.tokens[token], "token": int(token),
         "dimension": int(dimension),

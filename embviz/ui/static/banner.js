@@ -13,6 +13,7 @@ export function createBanner() {
   const element = make("div", { class: "ev-banner", hidden: true, role: "group", "aria-label": text("whatif.title") }, make("b", {}, text("whatif.banner")), list, said, clear);
   subscribe(["parts"], ({ parts }) => {
     const { changes = [], changed } = parts.what_if ?? {};
+    const focused = element.contains(document.activeElement);
     element.hidden = !changes.length;
     list.replaceChildren(
       ...changes.map((change, at) =>
@@ -24,6 +25,7 @@ export function createBanner() {
         ),
       ),
     );
+    if (focused) (list.querySelector("button") ?? document.querySelector("#embviz-strip [aria-selected=true]"))?.focus();
     said.textContent = changes.length && !changed ? text("whatif.nothing") : "";
   });
   return element;

@@ -154,7 +154,19 @@ function sourceOf(name, { parts, token, dim }) {
   const tensor = parts.tensors?.[name];
   const entry = parts.tokens[token];
   const index = { token: entry.id, segment: entry.segment, position: entry.position }[name];
-  return tensor && index !== undefined ? `${tensor}[${index}, ${dim}]` : "";
+  return tensor && index !== undefined ? madeOf(name, { tensor, index, dim }, parts.recipe.what_if) : "";
+}
+
+/** The entry, or what a what-if made of it: rows that were mixed, and a factor. */
+function madeOf(name, { tensor, index, dim }, changes) {
+  const product = (numbers) => numbers.reduce((one, other) => one * other, 1);
+  const of = (type) => changes.filter((change) => change.type === type);
+  const k = product([...of("ScaleSegmentDifference").map((change) => change.k), ...of("MeanSegments").map(() => 0)]);
+  const factor = product(of("Scale").filter((change) => change.component === name).map((change) => change.factor));
+  let source = `${tensor}[${index}, ${dim}]`;
+  if (name === "segment" && k !== 1 && index < 2)
+    source = text(k === 0 ? "cell.source_mean" : "cell.source_difference", { tensor, index, dim, k });
+  return factor === 1 ? source : text("cell.source_factor", { factor, source });
 }
 
 /** The rows from the sum to the LayerNorm, every operand a number that the server sent; with what it was before. */

@@ -28,9 +28,12 @@ export function buildLabels(labels, sent, names = PARTS) {
   const ghost = text(`part.${lastOf(sent)}`);
   labels.append(
     make("span", { class: "ev-ghostly" }, text("whatif.before", { part: ghost })),
-    make("span", { class: "ev-ghostly", title: text("whatif.moved_hint") }, text("whatif.moved")),
+    make("span", { class: "ev-ghostly", title: text("whatif.moved_hint") }, text("whatif.moved", { part: entering(sent) })),
   );
 }
+
+/** What enters the encoder: the output after dropout, else the LayerNorm, else the sum. */
+const entering = ({ rows }) => text(`part.${["output", "normalized", "summed"].find((name) => rows[name] && rows[name].absent === undefined)}`);
 
 /** The last part of the sum that this model has: its LayerNorm, or the sum itself. */
 export const lastOf = (sent) => (rowBefore("normalized", sent.start) ? "normalized" : "summed");

@@ -5,7 +5,7 @@ import { bringIntoView, buildColumns, buildLabels, lastOf } from "./columns.js";
 import { make } from "./dom.js";
 import { createLegend } from "./legend.js";
 import { createStale } from "./opening.js";
-import { askPosition } from "./positionfield.js";
+import { askPosition, reopen, setAside } from "./positionfield.js";
 import { current, forgetWanted, hover, query, select, subscribe } from "./store.js";
 import { paint, paintBefore } from "./tile.js";
 import { turn } from "./turns.js";
@@ -37,8 +37,10 @@ export function mountStrip(element, gradio) {
     root.classList.remove("ev-waiting");
     root.querySelector(".ev-skeleton")?.remove();
     buildLabels(labels, state.parts);
-    view.refocus = list.contains(document.activeElement); // new columns take the focus of the old ones
+    const aside = setAside(); // a position that is being typed goes on in the new column
+    view.refocus = !aside && list.contains(document.activeElement); // new columns take the focus of the old ones
     buildColumns(list, view, state.parts);
+    reopen(list, aside);
     say.textContent = state.parts.sentences?.strip ?? "";
     pager.show(state.parts);
   });

@@ -57,7 +57,10 @@ function difference() {
   return {
     kinds: ["ScaleSegmentDifference"],
     element: slider.element,
-    show: (_, find) => slider.set(find(["ScaleSegmentDifference"])?.k ?? 1),
+    show(_, find) {
+      slider.set(find(["ScaleSegmentDifference"])?.k ?? 1);
+      if (find(["MeanSegments"])) slider.disable(); // a mean has no difference left
+    },
   };
 }
 
@@ -127,7 +130,7 @@ function norm() {
     show(parts, find) {
       on.input.checked = !find(["NoLayerNorm"]) && !refusal("NoLayerNorm");
       eps.value = find(["LayerNormEps"])?.eps ?? parts.model.layer_norm_eps ?? "";
-      eps.disabled ||= Boolean(refusal("LayerNormEps"));
+      eps.disabled ||= Boolean(refusal("LayerNormEps") || find(["NoLayerNorm"]));
     },
   };
 }
@@ -136,7 +139,7 @@ function dropout() {
   const mine = (one) => one.type === "Dropout";
   const put = () => replace(mine, on.input.checked ? { type: "Dropout", p: p.valueAsNumber || 0, seed: seed.valueAsNumber || 0 } : null);
   const on = tick(text("whatif.dropout"), put, text("whatif.dropout_hint"));
-  const p = make("input", { type: "number", min: 0, max: 1, step: 0.05, value: 0.1, "aria-label": text("whatif.p"), onchange: () => on.input.checked && put() });
+  const p = make("input", { type: "number", min: 0, max: 1, step: "any", value: 0.1, "aria-label": text("whatif.p"), onchange: () => on.input.checked && put() });
   const seed = make("input", { type: "number", min: 0, max: 4294967295, step: 1, value: 0, "aria-label": text("whatif.seed"), onchange: () => on.input.checked && put() });
   const fields = [["whatif.p", p], ["whatif.seed", seed]].map(([key, input]) => make("label", { class: "ev-field" }, make("span", {}, text(key)), input));
   return {
@@ -145,7 +148,8 @@ function dropout() {
     show() {
       const change = changes().find(mine);
       on.input.checked = Boolean(change);
-      if (change) [p.value, seed.value] = [change.p, change.seed];
+      p.disabled = seed.disabled = !change;
+      [p.value, seed.value] = [change?.p ?? 0.1, change?.seed ?? 0];
     },
   };
 }
@@ -177,20 +181,23 @@ function createSlider(label, { min, max, step }, onchange) {
   const name = make("span", {}, label);
   let value = min;
   const take = (input) => {
-    if (input.value === "" || !input.validity.valid || Number(input.value) === value) return;
-    set(Number(input.value));
+    const number = input.value === "" ? value : nearest(Number(input.value));
+    if (number === value) return (input.value = value); // whatever was typed, what is shown is in force
+    set(number);
     onchange(value);
   };
+  const nearest = (number) => Math.min(Math.max(step < 1 ? number : Math.round(number), Number(field.min)), Number(field.max));
   const set = (number) => {
     value = number;
     if (document.activeElement !== range || Number(range.value) !== number) range.value = number;
     if (document.activeElement !== field || Number(field.value) !== number) field.value = number;
   };
   range.addEventListener("input", () => take(range));
-  field.addEventListener("change", () => (field.validity.valid ? take(field) : field.reportValidity()));
+  field.addEventListener("change", () => take(field));
   return {
     element: make("div", { class: "ev-slider" }, name, range, field),
     set,
+    disable: () => (range.disabled = field.disabled = true),
     value: () => value,
     name(content) {
       name.textContent = content;

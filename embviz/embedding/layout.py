@@ -1,6 +1,6 @@
 """How an input layer is made, as data: a row says where an architecture keeps its parts and what it does to them.
 
-    token → × scale → projection → + segment + position + constant → LayerNorm → projection → × mask
+    token → × scale → projection → + segment + position + constant → LayerNorm → dropout → projection → × mask
 
 Each row uses what it needs of this line; `layouts.py` is the table. `EmbeddingLayout.terms` settles what a
 config switches on or off, and `InputEmbeddings` computes what is left.
@@ -52,6 +52,7 @@ class InputTerms:
         layer_norm_eps: added to the variance.
         projection: whether a projection follows.
         masked: whether the result is multiplied by the attention mask.
+        late_dropout: whether dropout follows the projection after the LayerNorm instead of preceding it.
         hidden_dropout_prob: probability of dropout in train mode.
     """
 
@@ -77,6 +78,7 @@ class InputTerms:
     projection: bool = False
     projection_bias: bool = True
     masked: bool = False
+    late_dropout: bool = False
     hidden_dropout_prob: float = 0.0
 
     @property
@@ -134,7 +136,7 @@ class EmbeddingLayout:
         affine_if: when the LayerNorm is only a gain and a bias (MobileBERT).
         scale: what the token vectors are multiplied by.
         mask_token: the config entry of ESM's mask piece.
-        trigram, projects, order, masked: see `InputTerms`.
+        trigram, projects, order, masked, late_dropout: see `InputTerms`.
         position_rule: see `InputTerms`.
         first_position: the row of the first token; None means `pad + 1`.
         counted_from_zero: whether the official `position_ids` are 0 for the first token all the same.
@@ -173,6 +175,7 @@ class EmbeddingLayout:
     projects: tuple[str, ...] = ("token",)
     order: tuple[str, ...] = ("token", "segment", "position", "constant")
     masked: bool = False
+    late_dropout: bool = False
     position_rule: PositionRule = "arange"
     first_position: int | None = 0
     counted_from_zero: bool = False
@@ -264,6 +267,7 @@ class EmbeddingLayout:
             projection="after_weight" in roles,
             projection_bias="after_bias" in roles,
             masked=self.masked,
+            late_dropout=self.late_dropout,
         )
 
     def first_row(self, settings: Config) -> int:

@@ -182,6 +182,7 @@ ENCODER_ROWS: tuple[EmbeddingLayout, ...] = (
     ),
     like(
         BERT, "fnet", "FNet", "fnet.modeling_fnet.FNetEmbeddings", after="embeddings.projection",
+        late_dropout=True,
         defaults={"pad_token_id": 3},
     ),
     like(

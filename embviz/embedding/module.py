@@ -123,14 +123,17 @@ class InputEmbeddings(nn.Module):
         summed = added[0]  # the official order; out of place, so that no component changes
         for vector in added[1:]:
             summed = summed + vector
-        normalized = self._normalized(summed, norm)
-        result = summed if normalized is None else normalized
         drop = self.dropout if norm.drop is None else norm.drop
-        if not terms.late_dropout:
+        entering = drop(summed) if terms.dropout_on == "sum" else summed
+        normalized = self._normalized(summed, norm)
+        result = normalized if entering is summed else self._normalized(entering, norm)
+        if result is None:
+            result = entering
+        if terms.dropout_on == "norm":
             result = drop(result)
         if self.after is not None:
             result = linear(self.after, result)
-        if terms.late_dropout:
+        if terms.dropout_on == "projection":
             result = drop(result)
         if terms.masked and attention_mask is not None:
             result = result * attention_mask[..., None].to(result.dtype)

@@ -35,7 +35,7 @@ class EmbeddingParts:
         position: vectors of the position table, same shape or `(1, seq_len, embedding_size)`; None where the
             model adds no absolute position.
         summed: their sum, `(batch, seq_len, embedding_size)`.
-        normalized: LayerNorm of the sum, same shape; None where the model has none here.
+        normalized: LayerNorm of the sum, before any dropout, same shape; None where the model has none here.
         output: what enters the encoder, `(batch, seq_len, hidden_size)`: the last of the above in eval mode,
             after projection and mask where the model has them, and after dropout in train mode.
     """

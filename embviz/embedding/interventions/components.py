@@ -58,7 +58,8 @@ class Dropout:
     """Each number of the LayerNorm's result becomes 0 by chance, and the others grow to make up for it.
 
     Where the official class has it in training, `torch.nn.functional.dropout` after `torch.manual_seed(seed)`: of the
-    sum where there is no LayerNorm, before a projection that follows (ALBERT, ELECTRA), but after FNet's.
+    sum where there is no LayerNorm, and before a projection that follows (ALBERT, ELECTRA); but FNet drops after its
+    projection, and BigBird before its LayerNorm.
 
     Attributes:
         p: the probability, 0 to 1; 0 changes nothing.
@@ -82,7 +83,7 @@ class ComponentChanges:
         factors: what each component is multiplied by; a component that is not named stays as it is.
         layer_norm: whether there is a LayerNorm.
         eps: the LayerNorm's eps; None means the model's own.
-        dropouts: each in its turn, after the LayerNorm.
+        dropouts: each in its turn, where the model drops.
     """
 
     segment_difference: float = 1.0

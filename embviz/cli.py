@@ -129,8 +129,7 @@ def _explain(arguments: argparse.Namespace) -> None:
             save(path, written)
             _print("\n".join(map(printable, (text("cli.wrote", path=path), *remarks))))
             return
-    for change in analysis.recipe.what_if:
-        said = change_words.describe(change, analysis.before, analysis.after)
+    for said in change_words.describe_all(analysis.recipe.what_if, analysis.before):
         _print(printable(text("cli.changed", change=said)))
     _print(describe(analysis))
 

@@ -76,26 +76,28 @@ def compare(recipe: Recipe, other: Recipe) -> Comparison:
     """
     analyses = (analyze(recipe), analyze(other))
     widths = {one.after.summed.shape[1] for one in analyses}
-    groups = [analyses, analyses] if len(widths) == 1 else [(one,) for one in analyses]
-    this, that = (_side(one, group) for one, group in zip(analyses, groups, strict=True))
-    if len(widths) == 1:  # the very same bases, not equal ones
-        that = Side(that.analysis, this.projections, this.limits, that.mean_norms, that.variance_shares)
+    common = len(widths) == 1
+    if common:  # the very same bases, not equal ones
+        basis = _basis(analyses)
+        this, that = (_side(one, basis) for one in analyses)
+    else:
+        this, that = (_side(one, _basis((one,))) for one in analyses)
     same_model = (recipe.model, recipe.revision) == (other.model, other.revision)
     pairs = _pairs(analyses[0].after, analyses[1].after) if same_model else ()
     return Comparison(
         this=this,
         other=that,
-        common=len(widths) == 1,
+        common=common,
         same_model=same_model,
-        between=_between(*analyses) if len(widths) == 1 else float("nan"),
+        between=_between(*analyses) if common else float("nan"),
         pairs=pairs,
         cosines=_cosines(analyses[0].after, analyses[1].after, pairs) if same_model else {},
     )
 
 
-def _side(analysis: Analysis, group: tuple[Analysis, ...]) -> Side:
-    """One side, with the basis and the colours of the inputs that it shares them with."""
-    width = analysis.after.summed.shape[1]
+def _basis(group: tuple[Analysis, ...]) -> tuple[dict[Part, Projection], dict[str, float]]:
+    """The projections and the limits of colours of inputs that share them."""
+    width = group[0].after.summed.shape[1]
     projections: dict[Part, Projection] = {
         name: fit_projection(np.concatenate([np.zeros((0, width)), *_drawn(group, name)]))
         for name in ("summed", "normalized")
@@ -107,12 +109,16 @@ def _side(analysis: Analysis, group: tuple[Analysis, ...]) -> Side:
         )
         for scale, parts in names.items()
     }
+    return projections, limits
+
+
+def _side(analysis: Analysis, basis: tuple[Mapping[Part, Projection], Mapping[str, float]]) -> Side:
     finite = analysis.after.finite
     norms = {
         name: float(values[finite].mean()) if finite.any() else float("nan")
         for name, values in analysis.metrics.norms.items()
     }
-    return Side(analysis, projections, limits, norms, variance_shares(analysis.after, analysis.drawn))
+    return Side(analysis, *basis, norms, variance_shares(analysis.after, analysis.drawn))
 
 
 def _drawn(group: tuple[Analysis, ...], name: Part) -> list[Floats]:

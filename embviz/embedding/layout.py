@@ -1,6 +1,6 @@
 """How an input layer is made, as data: a row says where an architecture keeps its parts and what it does to them.
 
-    token → × scale → projection → + segment + position + constant → LayerNorm → projection → × mask
+    token → × scale → projection → + segment + position + constant → LayerNorm → dropout → projection → × mask
 
 Each row uses what it needs of this line; `layouts.py` is the table. `EmbeddingLayout.terms` settles what a
 config switches on or off, and `InputEmbeddings` computes what is left.
@@ -24,6 +24,7 @@ Shape = Callable[[str], tuple[int, ...]]
 """The shape of a tensor by its role."""
 
 PositionRule = Literal["arange", "skip_padding", "skip_mask"]
+DropoutPlace = Literal["sum", "norm", "projection"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,8 @@ class InputTerms:
         layer_norm_eps: added to the variance.
         projection: whether a projection follows.
         masked: whether the result is multiplied by the attention mask.
+        dropout_on: what dropout is applied to: the "sum", the LayerNorm's result ("norm", which is the sum where there
+            is none), or the result of the "projection" that follows.
         hidden_dropout_prob: probability of dropout in train mode.
     """
 
@@ -77,6 +80,7 @@ class InputTerms:
     projection: bool = False
     projection_bias: bool = True
     masked: bool = False
+    dropout_on: DropoutPlace = "norm"
     hidden_dropout_prob: float = 0.0
 
     @property
@@ -134,7 +138,7 @@ class EmbeddingLayout:
         affine_if: when the LayerNorm is only a gain and a bias (MobileBERT).
         scale: what the token vectors are multiplied by.
         mask_token: the config entry of ESM's mask piece.
-        trigram, projects, order, masked: see `InputTerms`.
+        trigram, projects, order, masked, dropout_on: see `InputTerms`.
         position_rule: see `InputTerms`.
         first_position: the row of the first token; None means `pad + 1`.
         counted_from_zero: whether the official `position_ids` are 0 for the first token all the same.
@@ -173,6 +177,7 @@ class EmbeddingLayout:
     projects: tuple[str, ...] = ("token",)
     order: tuple[str, ...] = ("token", "segment", "position", "constant")
     masked: bool = False
+    dropout_on: DropoutPlace = "norm"
     position_rule: PositionRule = "arange"
     first_position: int | None = 0
     counted_from_zero: bool = False
@@ -264,6 +269,7 @@ class EmbeddingLayout:
             projection="after_weight" in roles,
             projection_bias="after_bias" in roles,
             masked=self.masked,
+            dropout_on=self.dropout_on,
         )
 
     def first_row(self, settings: Config) -> int:

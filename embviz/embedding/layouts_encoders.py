@@ -90,7 +90,8 @@ ENCODER_ROWS: tuple[EmbeddingLayout, ...] = (
     ),
     like(
         BERT, "big_bird", "BigBird", "big_bird.modeling_big_bird.BigBirdEmbeddings",
-        scale=root("hidden_size", "rescale_embeddings"), defaults={"rescale_embeddings": False, "hidden_size": 768},
+        dropout_on="sum", scale=root("hidden_size", "rescale_embeddings"),
+        defaults={"rescale_embeddings": False, "hidden_size": 768},
     ),
     like(
         BERT, "squeezebert", "SqueezeBERT", "squeezebert.modeling_squeezebert.SqueezeBertEmbeddings",
@@ -182,7 +183,7 @@ ENCODER_ROWS: tuple[EmbeddingLayout, ...] = (
     ),
     like(
         BERT, "fnet", "FNet", "fnet.modeling_fnet.FNetEmbeddings", after="embeddings.projection",
-        defaults={"pad_token_id": 3},
+        dropout_on="projection", defaults={"pad_token_id": 3},
     ),
     like(
         BERT, "mobilebert", "MobileBERT", "mobilebert.modeling_mobilebert.MobileBertEmbeddings",

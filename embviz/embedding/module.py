@@ -108,14 +108,14 @@ class InputEmbeddings(nn.Module):
         attention_mask: Tensor | None = None,
         norm: NormSettings = AS_IT_IS,
     ) -> EmbeddingParts:
-        """Sum, LayerNorm, projection, mask and dropout of component vectors.
+        """Sum, LayerNorm, dropout, projection and mask of component vectors.
 
         Args:
             token: `(batch, seq_len, embedding_size)`.
             segment: same shape, or with a batch of 1, or None.
             position: same shape, or with a batch of 1, or None.
             attention_mask: `(batch, seq_len)`; None means 1 everywhere.
-            norm: whether there is a LayerNorm, and its eps.
+            norm: whether there is a LayerNorm, its eps, and dropout after it.
         """
         terms, constant = self.terms, () if self.constant is None else self.constant.float()
         vectors = {"token": (token,), "segment": (segment,), "position": (position,), "constant": constant}
@@ -123,13 +123,21 @@ class InputEmbeddings(nn.Module):
         summed = added[0]  # the official order; out of place, so that no component changes
         for vector in added[1:]:
             summed = summed + vector
+        drop = self.dropout if norm.drop is None else norm.drop
+        entering = drop(summed) if terms.dropout_on == "sum" else summed
         normalized = self._normalized(summed, norm)
-        result = summed if normalized is None else normalized
+        result = normalized if entering is summed else self._normalized(entering, norm)
+        if result is None:
+            result = entering
+        if terms.dropout_on == "norm":
+            result = drop(result)
         if self.after is not None:
             result = linear(self.after, result)
+        if terms.dropout_on == "projection":
+            result = drop(result)
         if terms.masked and attention_mask is not None:
             result = result * attention_mask[..., None].to(result.dtype)
-        return EmbeddingParts(token, segment, position, summed, normalized, self.dropout(result))
+        return EmbeddingParts(token, segment, position, summed, normalized, result)
 
     def default_positions(
         self,

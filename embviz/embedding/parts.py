@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,9 +35,9 @@ class EmbeddingParts:
         position: vectors of the position table, same shape or `(1, seq_len, embedding_size)`; None where the
             model adds no absolute position.
         summed: their sum, `(batch, seq_len, embedding_size)`.
-        normalized: LayerNorm of the sum, same shape; None where the model has none here.
+        normalized: LayerNorm of the sum, before any dropout, same shape; None where the model has none here.
         output: what enters the encoder, `(batch, seq_len, hidden_size)`: the last of the above in eval mode,
-            after projection and mask where the model has them, after dropout in train mode.
+            after projection and mask where the model has them, and after dropout in train mode.
     """
 
     token: Tensor
@@ -49,15 +50,17 @@ class EmbeddingParts:
 
 @dataclass(frozen=True)
 class NormSettings:
-    """The LayerNorm as a what-if wants it.
+    """The LayerNorm, and the dropout after it, as a what-if wants them.
 
     Attributes:
         on: whether there is one.
         eps: added to the variance; None means the model's own.
+        drop: what is done where the official class has dropout; None means dropout in train mode.
     """
 
     on: bool = True
     eps: float | None = None
+    drop: Callable[[Tensor], Tensor] | None = None
 
 
 AS_IT_IS = NormSettings()

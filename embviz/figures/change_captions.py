@@ -23,20 +23,19 @@ def bars_caption(analysis: Compared, language: str = DEFAULT_LANGUAGE) -> str:
         return text("changes.nothing_moved", language)
     stages = shown_stages(moved)
     turned = [name for name, stage in stages.items() if stage.mean_cosine_distance > ROUNDING]
-    sentences = []
-    if np.isnan(moved.summed.mean_cosine_distance):
-        sentences.append(text("caption.changes_zero", language))
-    elif not len(moved.summed.dimensions):
-        sentences.append(text("caption.changes_sum_same", language))
-    if not turned:
+    zero = [name for name, stage in stages.items() if _is_zero(stage)]
+    sentences = [text("caption.changes_zero", language, part=text(f"part.{name}", language)) for name in zero]
+    if not len(moved.summed.dimensions) and "summed" not in zero:
+        sentences.insert(0, text("caption.changes_sum_same", language))
+    if not turned and not zero:
         longer = next((stage for stage in stages.values() if stage.mean_distance > 0), moved.output)
         sentences.append(text("caption.changes_length", language, distance=longer.mean_distance))
+    if not turned:
         return " ".join(sentences)
     first, *later = turned
-    most = stages[first].most_moved
-    still = int((stages[first].cosine_distance == 0).sum())
-    alone = most is not None and still == len(analysis.after) - 1 > 0
-    sentences.append(_who_moved(analysis, first, stages[first], language))
+    most = stages[first].most_moved or 0
+    alone = len(analysis.after) > 1 and all(_stayed_but(stage, most) for stage in stages.values())
+    sentences.append(_who_moved(analysis, first, stages[first], language, alone=alone))
     for name in later:
         stage = stages[name]
         distance = float(stage.cosine_distance[most]) if alone else stage.mean_cosine_distance
@@ -46,16 +45,25 @@ def bars_caption(analysis: Compared, language: str = DEFAULT_LANGUAGE) -> str:
     return " ".join(sentences)
 
 
-def _who_moved(analysis: Compared, name: str, stage: StageMovement, language: str) -> str:
+def _is_zero(stage: StageMovement) -> bool:
+    """Whether every vector that is a number is zero before or after: none has a cosine distance."""
+    return bool(np.isnan(stage.mean_cosine_distance) and not np.isnan(stage.mean_distance))
+
+
+def _stayed_but(stage: StageMovement, token: int) -> bool:
+    """Whether no number of any other token changed: one that only changed its length has moved too."""
+    return not np.delete(stage.distance, token).any()
+
+
+def _who_moved(analysis: Compared, name: str, stage: StageMovement, language: str, *, alone: bool) -> str:
     tokens, most = analysis.after.tokens, stage.most_moved or 0
-    still = int((stage.cosine_distance == 0).sum())
     who: dict[str, object] = {
         "part": text(f"part.{name}", language), "mean": distance_text(stage.mean_cosine_distance),
         "piece": tokens[most], "token": most,
     }  # fmt: skip
-    if still == len(tokens) - 1 > 0:
+    if alone:
         distance = distance_text(float(stage.cosine_distance[most]))
-        return text("caption.changes_one", language, **who, distance=distance, others=still)
+        return text("caption.changes_one", language, **who, distance=distance, others=len(tokens) - 1)
     if stage.share_of_most_moved >= LARGE_SHARE and len(tokens) > 1:
         who |= {"share": stage.share_of_most_moved, "stayed": distance_text(stage.mean_had_it_stayed)}
         return text("caption.changes_owner", language, **who)
@@ -105,7 +113,8 @@ def lens_caption(analysis: Compared, language: str = DEFAULT_LANGUAGE) -> str:
         return text("caption.lens_none", language)
     what = text("caption.lens", language)
     if np.isnan(before.separation) and np.isnan(after.separation):
-        return f"{what} {text('caption.lens_one_segment', language)}"
+        few = all(min(len(lens.of(0)), len(lens.of(1))) < 2 for lens in (before, after))
+        return f"{what} {text('caption.lens_one_segment' if few else 'caption.lens_no_spread', language)}"
     values = {"before": _separation(before, language), "after": _separation(after, language)}
     if values["before"] == values["after"]:
         return f"{what} {text('caption.lens_same', language, **values)}"

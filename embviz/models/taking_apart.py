@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,16 +64,14 @@ def take_apart(
             they are the same.
     """
     token, segment, position = _looked_up(model, ids, changes, before)
-    norm, factor = NormSettings(changes.layer_norm, changes.eps), changes.factors.get
+    norm = NormSettings(changes.layer_norm, changes.eps, partial(_dropped, changes=changes))
+    factor = changes.factors.get
     parts = model.module.combine(
         scaled(token, factor("token", 1.0)),
         None if segment is None else scaled(segment, factor("segment", 1.0)),
         None if position is None else scaled(position, factor("position", 1.0)),
         norm=norm,
     )
-    output = parts.output
-    for dropout in changes.dropouts:
-        output = dropped(output, dropout.p, dropout.seed)
     constant = model.module.constant
     summed = _array(parts.summed, before, "summed")
     absent = {
@@ -89,7 +88,7 @@ def take_apart(
         position=_optional(parts.position, before, "position"),
         summed=summed,
         normalized=_optional(parts.normalized, before, "normalized"),
-        output=_array(output, before, "output"),
+        output=_array(parts.output, before, "output"),
         layer_norm=_step(model.module, parts.summed[0], norm),
         tensors=model.names,
         absent=absent,
@@ -131,6 +130,12 @@ def _looked_up(
     else:
         position = module.position_vectors(batch(positions))
     return token, segment, position
+
+
+def _dropped(vectors: Tensor, changes: ComponentChanges) -> Tensor:
+    for dropout in changes.dropouts:
+        vectors = dropped(vectors, dropout.p, dropout.seed)
+    return vectors
 
 
 def _array(tensor: Tensor, before: Decomposition | None, name: str) -> Floats:

@@ -10,7 +10,7 @@ from embviz.analysis import Analysis
 from embviz.embedding.decomposition import ALL_PARTS, Decomposition
 from embviz.embedding.interventions import TokenIds, shift_limits
 from embviz.embedding.movement import STAGES
-from embviz.ui.change_words import describe
+from embviz.ui.change_words import describe_all
 from embviz.ui.packing import pack, pack_rows
 
 
@@ -26,7 +26,7 @@ def what_if_json(analysis: Analysis, start: int, stop: int) -> dict[str, Any]:
     return {
         "refused": dict(analysis.refused),
         **_limits(analysis),
-        "changes": [describe(change, analysis.before, analysis.after) for change in changes],
+        "changes": describe_all(changes, analysis.before),
         "changed": bool(analysis.moved and analysis.moved.changed),
         "before": _before(analysis, start, stop) if changes else None,
         "moved": _moved(analysis, start, stop),

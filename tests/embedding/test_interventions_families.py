@@ -6,7 +6,7 @@ position ids; of segments and tokens by their ids; of the rest by its parameters
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +22,7 @@ import embviz
 from embviz.embedding.decomposition import Decomposition, Ids
 from embviz.embedding.interventions import Intervention
 from embviz.embedding.layouts import LAYOUTS
+from embviz.embedding.layouts_words import WORD_ROWS
 from embviz.embedding.metrics import layer_norm_attribution
 from embviz.models.what_if import refused_changes
 from tests.embedding.architectures import configs_of
@@ -40,6 +41,30 @@ CASES = [
     for i in range(len(configs_of(model_type)))
 ]
 Restore = Callable[[], None]
+P = 0.3
+DROPOUT_KEYS = (
+    "hidden_dropout_prob", "hidden_dropout", "dropout", "dropout_rate", "embd_pdrop", "embed_dropout",
+    "embedding_dropout",
+)  # fmt: skip
+"""What configs call the probability of dropout in the input layer."""
+DROPS = {
+    "starcoder2",
+    "phi",
+    "gpt_neox",
+    "gptj",
+    "codegen",
+    "t5",
+    "mt5",
+    "umt5",
+    "longt5",
+    "switch_transformers",
+}
+"""Of the models that only look words up, those whose official class has dropout there."""
+DROPS_NOTHING = {layout.model_type for layout in WORD_ROWS} - DROPS | {
+    "esm", "opt", "clip", "clip_text_model", "clipseg", "metaclip_2", "siglip", "siglip2", "groupvit", "owlvit",
+    "owlv2", "xclip",
+}  # fmt: skip
+"""Their official class has no dropout in the input layer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,14 +153,14 @@ def adds_up(d: Decomposition) -> None:
 def test_every_change_equals_the_official_model_changed(
     model_type: str, variant: int, tmp_path: Path
 ) -> None:
-    official = official_model(model_type, configs_of(model_type)[variant])
+    official = official_model(model_type, with_dropout(model_type, configs_of(model_type)[variant]))
     model = embviz.load_model(str(save(official, tmp_path)))
     terms = model.module.terms
     rounded = terms.scale != 1 or terms.projected or terms.projection
     case = Opened(official, model, model.decompose(TEXT, TEXT_PAIR), 1e-5 if rounded else 2e-6)
 
     tokens_are_replaced(case)
-    dropout_is_torchs(case)
+    dropout_is_the_official_one(case)
     token_part_is_scaled(case)
     if model.card.type_vocab_size > 1:
         segments_change(case)
@@ -154,12 +179,29 @@ def tokens_are_replaced(case: Opened) -> None:
         case.agree(after)
 
 
-def dropout_is_torchs(case: Opened) -> None:
+def with_dropout(model_type: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    """The config with dropout of probability P, whatever the family calls it."""
+    at, probabilities = LAYOUTS[model_type].config_at, dict.fromkeys(DROPOUT_KEYS, P)
+    return (
+        {**config, **probabilities} if at is None else {**config, at: {**config.get(at, {}), **probabilities}}
+    )
+
+
+def dropout_is_the_official_one(case: Opened) -> None:
+    """The official model in train mode under the same seed; where it has no dropout here, torch's on its answer."""
+
     def drop(answer: Tensor) -> Tensor:
         torch.manual_seed(7)
-        return nn.functional.dropout(answer, 0.3, training=True)
+        return nn.functional.dropout(answer, P, training=True)
 
-    case.agree(case.change(embviz.Dropout(0.3, 7)), drop=drop)
+    dropped, layout = case.change(embviz.Dropout(P, 7)), case.model.layout
+    if layout.model_type in DROPS_NOTHING:
+        case.agree(dropped, drop=drop)
+        return
+    case.official.train()
+    torch.manual_seed(7)
+    case.agree(dropped)
+    case.official.eval()
 
 
 def token_part_is_scaled(case: Opened) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -92,3 +93,41 @@ def test_the_dimensions_that_changed_most_are_named() -> None:
     assert first == 99
     assert f"{first} ({mean[first]:.2g}), {second} ({mean[second]:.2g})" in delta_caption(analysis)
     assert f"−{abs(delta[0, 99]):.3g}, “[CLS]” (token 0) in dimension 99" in delta_caption(analysis)
+
+
+def test_segments_without_any_spread_are_not_said_to_lack_tokens() -> None:
+    analysis = changed(SWAP)
+    assert analysis.lens_before is not None
+    flat = replace(analysis.lens_before, projection=np.zeros(16))
+    few = replace(flat, token_type_ids=np.zeros(16, np.int64))
+
+    for before, after, said in (
+        (flat, flat, "not all at one place"),
+        (few, flat, "not all at one place"),
+        (few, few, "Neither before nor after are two tokens in each segment"),
+    ):
+        assert said in lens_caption(replace(analysis, lens_before=before, lens_after=after))
+
+
+def test_a_token_that_only_grew_has_moved_too() -> None:
+    """Twice the sum turns no vector, but no token stayed where it was."""
+    double = tuple(embviz.Scale(part, 2.0) for part in ("token", "segment", "position"))
+    caption = bars_caption(changed(*double, embviz.FlipSegment(3)))
+
+    assert "stayed where they were" not in caption
+    assert "“raised” (token 3) alone makes 100% of this movement of the sum" in caption
+
+
+def test_a_token_alone_in_the_sum_is_not_alone_after_dropout() -> None:
+    caption = bars_caption(changed(embviz.FlipSegment(3), embviz.Dropout(0.1, 0)))
+
+    assert "stayed where they were" not in caption
+    assert "In the output the mean is" in caption
+
+
+def test_dropout_of_everything_leaves_zero_vectors_and_says_so() -> None:
+    caption = bars_caption(changed(embviz.Dropout(1.0)))
+
+    assert caption.startswith("The sum is the same as before. The output is a zero vector before or after")
+    assert "turned" not in caption
+    assert "nan" not in caption

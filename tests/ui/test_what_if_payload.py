@@ -136,7 +136,18 @@ def test_every_kind_of_change_has_words() -> None:
     }  # fmt: skip
     d = embviz.load_model().decompose(*BANK)
     for name, kind in INTERVENTIONS.items():
-        assert describe(kind(*arguments.get(name, ())), d, d)
+        assert describe(kind(*arguments.get(name, ())), d)
+
+
+def test_a_flip_is_said_as_it_is_at_its_turn_whatever_follows() -> None:
+    flip, moved = embviz.FlipSegment(2), embviz.ShiftPositions(1)
+
+    for what_if, said in (
+        ((flip, embviz.AllSegments(0)), ["bank (2) in segment B", "all tokens in segment A"]),
+        ((flip, moved, flip), ["bank (2) in segment B", "positions + 1", "bank (2) in segment A"]),
+        ((embviz.AllSegments(1), flip), ["all tokens in segment B", "bank (2) in segment A"]),
+    ):
+        assert sent(*what_if)["what_if"]["changes"] == said
 
 
 def test_a_refused_change_is_said_at_its_control_and_keeps_the_view() -> None:

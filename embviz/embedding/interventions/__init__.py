@@ -3,7 +3,7 @@
 The stated order, whatever the order in which they are given:
 
     replaced tokens → ids of segments and of positions → look-ups → segment rows (mean, difference)
-    → factors of the components → sum → LayerNorm (off, eps) → projection → dropout
+    → factors of the components → sum → LayerNorm (off, eps) → dropout → projection
 
 Within each step they apply in the order given. Each is a small frozen dataclass of plain values: it checks on
 construction what it can, and what depends on the model when it is applied.

@@ -55,9 +55,11 @@ class LayerNormEps:
 
 @dataclass(frozen=True)
 class Dropout:
-    """Each number of what enters the encoder becomes 0 by chance, and the others grow to make up for it.
+    """Each number of the LayerNorm's result becomes 0 by chance, and the others grow to make up for it.
 
-    The very last step, as in training: `torch.nn.functional.dropout` after `torch.manual_seed(seed)`.
+    Where the official class has it in training, `torch.nn.functional.dropout` after `torch.manual_seed(seed)`: of the
+    sum where there is no LayerNorm, and before a projection that follows (ALBERT, ELECTRA); but FNet drops after its
+    projection, and BigBird before its LayerNorm.
 
     Attributes:
         p: the probability, 0 to 1; 0 changes nothing.
@@ -81,7 +83,7 @@ class ComponentChanges:
         factors: what each component is multiplied by; a component that is not named stays as it is.
         layer_norm: whether there is a LayerNorm.
         eps: the LayerNorm's eps; None means the model's own.
-        dropouts: each in its turn, at the end.
+        dropouts: each in its turn, where the model drops.
     """
 
     segment_difference: float = 1.0

@@ -112,7 +112,9 @@ def test_dimensions_can_be_put_in_the_order_of_their_change_in_both_tabs(page: P
 
 def test_without_a_what_if_both_tabs_say_so_and_ask_nothing(page: Page, served: Served) -> None:
     open_page(page, served)
-    expect(page.locator("#embviz-card .ev-good")).to_be_visible(timeout=60_000)  # the mark's own question is over
+    expect(page.locator("#embviz-card .ev-good")).to_be_visible(
+        timeout=60_000
+    )  # the mark's own question is over
     before = page.evaluate("performance.getEntriesByType('resource').length")
     for tab, view in (("What changed", CHANGES), ("Layers", LAYERS)):
         open_tab(page, tab)

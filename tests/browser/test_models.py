@@ -126,10 +126,10 @@ def test_roberta_counts_positions_from_two(tab: Page, online: Served) -> None:
 
 
 def test_the_selection_of_an_address_waits_for_its_model(
-    tab: Page, online: Served, hub_of_two: FakeHub
+    tab: Page, online: Served, hub_of_tiny: FakeHub
 ) -> None:
     """While the example stands in, which has fewer tokens, the address keeps its own token and dimension."""
-    hub_of_two.bandwidth = 60_000.0
+    hub_of_tiny.bandwidth = 60_000.0
     tab.add_init_script(_EYES)
     tab.goto(f"{online.url}/?text={'my+dog+' * 14}&model=tiny%2Fdistilbert@main#t=25&d=7")
     tab.wait_for_function("window.eyes?.state()?.parts?.model.model_type === 'bert'")

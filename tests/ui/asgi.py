@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ def ask(app: ASGIApp, path: str, method: str = "GET", headers: Mapping[str, str]
         "server": ("127.0.0.1", 7860),
         "client": ("127.0.0.1", 50000),
     }
-    asyncio.run(_run(app, scope, receive, send))
+    finish(_run(app, scope, receive, send))
     start, *rest = sent
     assert start["type"] == "http.response.start"
     assert all(message["type"] == "http.response.body" for message in rest)
@@ -67,3 +68,9 @@ def ask(app: ASGIApp, path: str, method: str = "GET", headers: Mapping[str, str]
 
 async def _run(app: ASGIApp, *arguments: Any) -> None:
     await app(*arguments)
+
+
+def finish(work: Coroutine[Any, Any, None]) -> None:
+    """Runs a coroutine to its end, in a thread: Playwright's tests leave a running event loop in this one."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, work).result()

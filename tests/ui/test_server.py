@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from starlette.routing import Route
 from embviz.i18n import catalogue
 from embviz.ui.server import SecurityHeaders, launch_settings, page_head
 from embviz.ui.static_files import STATIC_PATH, module_names, version
-from tests.ui.asgi import Answer, ask
+from tests.ui.asgi import Answer, ask, finish
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -90,7 +89,7 @@ def test_the_pieces_of_a_stream_pass_one_by_one() -> None:
     async def run() -> None:
         await SecurityHeaders(stream)({"type": "http"}, receive, send)
 
-    asyncio.run(run())
+    finish(run())
 
     assert left == [b"a", b"b", b"c"]
 
@@ -110,7 +109,7 @@ def test_what_is_not_http_passes_untouched() -> None:
     async def run() -> None:
         await SecurityHeaders(inner)({"type": "lifespan"}, receive, send)
 
-    asyncio.run(run())
+    finish(run())
 
     assert seen == ["lifespan", receive, send]
 

@@ -90,7 +90,7 @@ def test_opening_shows_progress_and_then_the_model_without_segments(
 ) -> None:
     """The panel says what is read, the old view says that it is the old one, and then DistilBERT stands there."""
     open_page(tab, online)
-    hub_of_tiny.bandwidth = 60_000.0
+    hub_of_tiny.bandwidth = 12_000.0
     _choose(tab, "tiny/distilbert")
 
     expect(tab.locator(PANEL)).to_contain_text("tiny/distilbert")
@@ -157,8 +157,8 @@ def test_typo_keeps_the_last_view(tab: Page, online: Served) -> None:
 def test_cancel_stops_the_reading(tab: Page, online: Served, hub_of_tiny: FakeHub) -> None:
     """Cancel ends an opening that would take long, says so, and the next model opens."""
     open_page(tab, online)
-    hub_of_tiny.faults.silent = (r"/tiny/distilbert/resolve/",)
-    _choose(tab, "tiny/distilbert@main")
+    hub_of_tiny.faults.silent = (r"/tiny/ernie/resolve/",)
+    _choose(tab, "tiny/ernie@main")
 
     tab.click(f"{PANEL} button")
 

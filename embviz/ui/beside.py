@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from embviz.embedding.decomposition import ALL_PARTS, Decomposition, Part
 from embviz.errors import EmbvizError
 from embviz.models.limits import OPENING_SECONDS
-from embviz.models.loading import load_model
 from embviz.models.watch import watching
 from embviz.recipe import Recipe
 from embviz.ui.handlers import unopened
@@ -36,6 +35,7 @@ def beside(query: str, other: str) -> str:
     """
     from embviz.comparison import compare
     from embviz.figures.style import to_json
+    from embviz.models.loading import load_model
 
     try:
         # Only a map of its own can be fitted on a table; and not every model has a position table.

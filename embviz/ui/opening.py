@@ -13,7 +13,6 @@ from threading import Event, Lock, Thread
 from embviz.errors import EmbvizError, ModelError, StoppedError
 from embviz.i18n import text as words
 from embviz.models.limits import OPENING_SECONDS, is_public
-from embviz.models.loading import load_model
 from embviz.models.watch import Progress, watching
 from embviz.recipe import Recipe
 from embviz.ui.handlers import Shown, draw, messages_of, unopened
@@ -88,6 +87,8 @@ class _Work:
     asked: float = field(default_factory=time.monotonic)
 
     def run(self) -> None:
+        from embviz.models.loading import load_model  # torch arrives after the first answer
+
         seconds = OPENING_SECONDS if is_public() else None
         try:
             with ExitStack() as stack:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from embviz.i18n import text
-from embviz.models.sources import BUNDLED, UNTRAINED_BERT, UNTRAINED_BUNDLED
+from embviz.models.references import BUNDLED, UNTRAINED_BERT, UNTRAINED_BUNDLED
 
 
 @dataclass(frozen=True)

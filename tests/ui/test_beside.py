@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 import embviz
 from embviz.models import loading
 from embviz.models.limits import OPENING_SECONDS
-from embviz.ui import beside as module
 from embviz.ui.beside import beside
 from embviz.ui.handlers import EXAMPLE
 from embviz.ui.payload import WINDOW
@@ -151,9 +150,10 @@ def test_opening_has_the_time_that_every_opening_has(monkeypatch: pytest.MonkeyP
         from embviz.models.watch import current_watch
 
         seen.append(current_watch().stoppable)
-        return loading.load_model(ref, revision)
+        return really(ref, revision)
 
-    monkeypatch.setattr(module, "load_model", watched)
+    really = loading.load_model
+    monkeypatch.setattr(loading, "load_model", watched)
 
     ask(EXAMPLE, UNTRAINED)
 

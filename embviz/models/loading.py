@@ -11,7 +11,8 @@ from weakref import WeakValueDictionary
 from embviz.models.card import ModelCard
 from embviz.models.limits import OPENING_SECONDS, is_public
 from embviz.models.model import EmbeddingModel
-from embviz.models.sources import BUNDLED, SOURCES, open_model
+from embviz.models.references import BUNDLED
+from embviz.models.sources import SOURCES, open_model
 from embviz.models.watch import Progress, Watch, watching
 
 __all__ = ["EmbeddingModel", "ModelCard", "load_model"]

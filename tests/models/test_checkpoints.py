@@ -328,7 +328,8 @@ def test_only_shards_with_wanted_tensors_are_opened(tmp_path: Path) -> None:
 
 def test_published_file_equals_its_full_load() -> None:
     """all-MiniLM-L6-v2, the file that everybody uses; it has a tensor of whole numbers that nobody wants."""
-    from embviz.models.sources import BUNDLED, bundled_folder
+    from embviz.models.references import BUNDLED
+    from embviz.models.sources import bundled_folder
 
     truth = load_file(bundled_folder() / "model.safetensors")
     source = open_model(BUNDLED).tensors

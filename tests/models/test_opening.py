@@ -14,7 +14,8 @@ from safetensors.torch import load_file, save_file
 import embviz
 from embviz.errors import ModelError, StoppedError
 from embviz.models import limits, loading
-from embviz.models.sources import BUNDLED, bundled_folder, open_model
+from embviz.models.references import BUNDLED
+from embviz.models.sources import bundled_folder, open_model
 from embviz.models.watch import Progress, in_parallel, watching
 from tests.fake_hub import FakeHub, Repo
 from tests.models.stand_ins import WORD, write_json, write_tiny

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from inspect import signature
 from threading import Lock
@@ -18,7 +17,7 @@ from embviz.embedding.decomposition import Floats, Ids
 from embviz.embedding.encoder_door import Door, Given, find_door
 from embviz.embedding.layout import Config, EmbeddingLayout
 from embviz.embedding.module import default_device
-from embviz.embedding.verification import official_config
+from embviz.embedding.verification import as_reason, official_config
 
 SAME = 1e-5
 """The largest difference between the vectors that were given and those that the first layer was seen to get."""
@@ -46,7 +45,7 @@ class OfficialEncoder:
         self.layout = layout
         self._roles = layout.tensors(layout.settings(config))
         self._lock = Lock()
-        with as_no_encoder():
+        with as_reason(NoEncoderError):
             self.module, embeddings = self._build(config, seed)
             door = find_door(self.module, layout, config, embeddings)
         self.name = type(self.module).__name__
@@ -84,7 +83,7 @@ class OfficialEncoder:
         """Whether transformers knows checkpoints of this class with other names or other shapes."""
         from transformers.conversion_mapping import get_model_conversion_mapping
 
-        with as_no_encoder():
+        with as_reason(NoEncoderError):
             return bool(get_model_conversion_mapping(self.module, add_legacy=False))  # type: ignore[arg-type]
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
@@ -121,7 +120,7 @@ class OfficialEncoder:
         """
         device = next(self.module.parameters()).device
         given = torch.tensor(np.stack(outputs), device=device)
-        with self._lock, as_no_encoder():
+        with self._lock, as_reason(NoEncoderError):
             self._given.vectors = given
             try:
                 result = self.module(**self._arguments(given, np.stack(token_type_ids)))
@@ -198,7 +197,7 @@ class OfficialEncoder:
         given = {name.removeprefix(self.at): tensor for name, tensor in tensors.items()}
         official: Any = type(self.module)
         level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-        with BUILDING, as_no_encoder(), torch.random.fork_rng(devices=[]):
+        with BUILDING, as_reason(NoEncoderError), torch.random.fork_rng(devices=[]):
             logging.set_verbosity_error()  # type: ignore[no-untyped-call]
             logging.disable_progress_bar()  # type: ignore[no-untyped-call]
             try:
@@ -225,15 +224,3 @@ class OfficialEncoder:
             for name, buffer in list(module.named_buffers(recurse=False)):
                 setattr(module, name, loaded.get(id(buffer), buffer).to(device))
         held.clear()
-
-
-@contextmanager
-def as_no_encoder() -> Iterator[None]:
-    """Whatever a class of transformers raises for a config or vectors that it was not made for, as the reason."""
-    try:
-        yield
-    except NoEncoderError:
-        raise
-    except Exception as error:  # a stranger's code: hundreds of classes, each with errors of its own
-        reason = str(error).strip() or type(error).__name__
-        raise NoEncoderError(reason.splitlines()[0]) from error

@@ -58,7 +58,7 @@ class OfficialInput:
         self._vocabulary = vocabulary
         self._settings = layout.settings(config)
         self._compact = None if vocabulary is None else self._numbered(vocabulary)
-        with _as_not_checked():
+        with as_reason(NotCheckedError):
             self.module = self._build(config)
             self._load(layout.tensors(self._settings), tensors)
 
@@ -70,7 +70,7 @@ class OfficialInput:
         Raises:
             NotCheckedError: the class cannot run with these ids.
         """
-        with _as_not_checked():
+        with as_reason(NotCheckedError):
             official = self.run(
                 decomposition.input_ids[None],
                 decomposition.token_type_ids[None],
@@ -177,15 +177,15 @@ class OfficialInput:
 
 
 @contextmanager
-def _as_not_checked() -> Iterator[None]:
-    """Whatever a class of transformers raises for a config or ids that it was not made for, as the reason."""
+def as_reason(kind: type[Exception]) -> Iterator[None]:
+    """Whatever a class of transformers raises for input that it was not made for, as the reason of a `kind`."""
     try:
         yield
-    except NotCheckedError:
+    except kind:
         raise
     except Exception as error:  # a stranger's code: hundreds of classes, each with errors of its own
         reason = str(error).strip() or type(error).__name__
-        raise NotCheckedError(reason.splitlines()[0]) from error
+        raise kind(reason.splitlines()[0]) from error
 
 
 def official_config(layout: EmbeddingLayout, config: Config) -> Any:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
+from embviz.embedding.layouts import LAYOUTS
+
 VOCABULARY, WIDTH, POSITIONS, PAD = 61, 16, 40, 1
 
 BASE: Mapping[str, Any] = {
@@ -257,3 +261,11 @@ CONFIGS: Mapping[str, Sequence[Mapping[str, Any]]] = {
 def configs_of(model_type: str) -> Sequence[Mapping[str, Any]]:
     """The configs of an architecture; decoders that have none of their own share one."""
     return CONFIGS.get(model_type, [DECODER])
+
+
+CASES = [
+    pytest.param(model_type, i, id=f"{model_type}-{i}" if i else model_type)
+    for model_type in LAYOUTS
+    for i in range(len(configs_of(model_type)))
+]
+"""Every row of the table, by model type and number of the config."""

@@ -25,7 +25,7 @@ from embviz.embedding.layouts import LAYOUTS
 from embviz.embedding.layouts_words import WORD_ROWS
 from embviz.embedding.metrics import layer_norm_attribution
 from embviz.models.what_if import refused_changes
-from tests.embedding.architectures import configs_of
+from tests.embedding.architectures import CASES, configs_of
 from tests.embedding.official_models import (
     TEXT,
     TEXT_PAIR,
@@ -35,11 +35,6 @@ from tests.embedding.official_models import (
     save,
 )
 
-CASES = [
-    pytest.param(model_type, i, id=f"{model_type}-{i}" if i else model_type)
-    for model_type in LAYOUTS
-    for i in range(len(configs_of(model_type)))
-]
 Restore = Callable[[], None]
 P = 0.3
 DROPOUT_KEYS = (

@@ -17,7 +17,7 @@ from embviz.embedding.decomposition import COMPONENTS, Decomposition
 from embviz.embedding.layouts import BEST_KNOWN, LAYOUTS, REFUSED, layout_of
 from embviz.embedding.metrics import layer_norm_attribution
 from embviz.embedding.verification import TOLERANCE
-from tests.embedding.architectures import CONFIGS, configs_of
+from tests.embedding.architectures import CASES, CONFIGS, configs_of
 from tests.embedding.conftest import COMPARED
 from tests.embedding.official_models import (
     TEXT,
@@ -28,12 +28,6 @@ from tests.embedding.official_models import (
     padded_pairs,
     save,
 )
-
-CASES = [
-    pytest.param(model_type, i, id=f"{model_type}-{i}" if i else model_type)
-    for model_type in LAYOUTS
-    for i in range(len(configs_of(model_type)))
-]
 
 NOT_CHECKED = {"led"}
 """Families whose official class does not run without layers: the page says so, and this file compares them."""

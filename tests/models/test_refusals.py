@@ -202,7 +202,7 @@ def test_what_is_no_id_asks_nothing(ref: str, hub: FakeHub) -> None:
 
 
 @pytest.mark.parametrize(
-    "ref", ["http://169.254.169.254/latest", "https://example.org/a/b", "file:///etc/passwd"]
+    "ref", ["http://metadata.example/latest", "https://example.org/a/b", "file:///folder/file"]
 )
 def test_addresses_of_elsewhere_ask_nothing(ref: str, hub: FakeHub) -> None:
     refusal(ref)

@@ -70,7 +70,6 @@ class Checkpoint:
         whole_limit: a tensor of more bytes is read as a whole only where that is asked for by `whole=True`;
             None means no limit.
         hard_limit: a tensor of more bytes is never read as a whole; None means no limit.
-        distant: whether the files are read over a network.
     """
 
     def __init__(
@@ -78,11 +77,8 @@ class Checkpoint:
         index: Index,
         whole_limit: int | None = None,
         hard_limit: int | None = None,
-        *,
-        distant: bool = False,
     ) -> None:
         self._index, self._whole_limit, self._hard_limit = index, whole_limit, hard_limit
-        self._distant = distant
         self._cache = RowCache()
 
     def __contains__(self, name: object) -> bool:
@@ -106,7 +102,7 @@ class Checkpoint:
 
     def is_at_hand(self, name: str, ids: Sequence[int]) -> bool:
         """Whether these rows can be had without waiting for a network."""
-        return not self._distant or set(ids) <= self._cache.get(name, ids).keys()
+        return not self._entry(name).file.over_network or set(ids) <= self._cache.get(name, ids).keys()
 
     def tensor(self, name: str) -> Tensor:
         """A whole tensor, float32."""

@@ -8,7 +8,6 @@ from functools import partial
 
 from embviz.errors import ModelError
 from embviz.models.checkpoint import Checkpoint, TensorSource
-from embviz.models.folder import Folder
 from embviz.models.index import Index, TensorEntry
 from embviz.models.repository import MAX_INDEX, Repository, read_json
 from embviz.models.safetensors_header import SafetensorsIndex
@@ -69,14 +68,14 @@ def open_weights(
     Raises:
         ModelError: there are no weights that embviz can read.
     """
-    first, distant = weight_file(repository), not isinstance(repository, Folder)
+    first = weight_file(repository)
     if first in SHARDED:
-        return Checkpoint(ShardedIndex(repository, first), *limits, distant=distant)
+        return Checkpoint(ShardedIndex(repository, first), *limits)
     if first == TORCH and not is_zip(file := read_start(repository.open(first))):
         return load_all(file, allow_download=allow_download, limit=limits[1])
     index = SafetensorsIndex(repository.open(first)) if first == SAFETENSORS else TorchIndex(file)
     index.names()
-    return Checkpoint(index, *limits, distant=distant)
+    return Checkpoint(index, *limits)
 
 
 class ShardedIndex:

@@ -11,9 +11,8 @@ from embviz.analysis import Analysis
 from embviz.embedding.movement import Movement
 from embviz.figures.change_captions import bars_caption, delta_caption, lens_caption
 from embviz.figures.changes import bars_spec, delta_spec, delta_stages, lens_spec, shown_stages
-from embviz.figures.style import color_limit
 from embviz.i18n import text
-from embviz.ui.packing import pack, pack_rows
+from embviz.ui.packing import pack, pack_rows, value_range
 
 Floats = NDArray[np.floating]
 
@@ -33,7 +32,7 @@ def changes_json(analysis: Analysis, start: int, stop: int) -> dict[str, Any] | 
             name: pack(stage.cosine_distance[start:stop]) for name, stage in shown_stages(moved).items()
         },
         "rows": {name: pack_rows(stage.delta[start:stop]) for name, stage in stages.items()},
-        "scale": {name: _scale(stage.delta) for name, stage in stages.items()},
+        "scale": {name: value_range([stage.delta]) for name, stage in stages.items()},
         "order": _by_change(moved),
         "lens": {
             name: pack(lens.projection[start:stop]) for name, lens in lenses.items() if lens is not None
@@ -64,15 +63,6 @@ def _lens_sentence(analysis: Analysis) -> str:
     if analysis.lens_after is not None or "segment" not in absent:
         return lens_caption(analysis)
     return absent["segment"]
-
-
-def _scale(delta: Floats) -> dict[str, float]:
-    numbers = delta[np.isfinite(delta)]
-    return {
-        "limit": color_limit([delta]),
-        "min": float(numbers.min(initial=0.0)),
-        "max": float(numbers.max(initial=0.0)),
-    }
 
 
 def _without_numbers(spec: dict[str, Any]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def show(text: str, text_pair: str | None, model: str, **choices: Any) -> Shown:
         choices: other fields of the Recipe.
     """
     values = {"text": text, "text_pair": text_pair, "model": model, **choices}
-    return _answer(lambda: _draw_if_open(Recipe.from_dict(values)))
+    return _answer(lambda: _if_ready(Recipe.from_dict(values), draw))
 
 
 def open_query(query: str) -> Shown:
@@ -86,12 +86,14 @@ def _texts_of(query: str) -> Recipe:
 
 def window(query: str, start: int) -> Shown:
     """The views of another stretch of a long input, from token `start` on."""
-    return _answer(lambda: _draw_if_open(Recipe.from_query(query), start=_whole("start", start)))
+    return _answer(lambda: _if_ready(Recipe.from_query(query), draw, _whole("start", start)))
 
 
 def map_only(query: str, **choices: Any) -> Shown:
     """The map of the same input with other choices; `parts` stays as it is."""
-    return _answer(lambda: _draw_map(Recipe.from_dict({**Recipe.from_query(query).to_dict(), **choices})))
+    return _answer(
+        lambda: _if_ready(Recipe.from_dict({**Recipe.from_query(query).to_dict(), **choices}), _draw_map)
+    )
 
 
 def change(query: str, what_if: Any, start: int = 0) -> Shown:
@@ -106,9 +108,7 @@ def change(query: str, what_if: Any, start: int = 0) -> Shown:
     def changed() -> Shown:
         recipe = Recipe.from_dict({**Recipe.from_query(query).to_dict(), "what_if": what_if})
         first = _whole("start", start)
-        if not _is_ready(recipe):
-            return Shown(recipe, opening=_ask_to_open(recipe, first))
-        return _draw_exactly(recipe, first)
+        return _if_ready(recipe, _draw_exactly, first)
 
     return _answer(changed)
 
@@ -120,9 +120,8 @@ def verify(query: str) -> str:
 
     try:
         recipe = Recipe.from_query(query)
-        if not _is_ready(
-            recipe
-        ):  # it has left the few that stay open: whoever waits for a mark must not open it
+        # It may have left the few that stay open: whoever waits for a mark must not open it.
+        if not _is_ready(recipe):
             raise ModelError("verify_closed", field="model", ref=unopened(recipe))
         _, decomposition = decompose(recipe)
     except EmbvizError as error:
@@ -216,8 +215,9 @@ def _ask_to_open(recipe: Recipe, start: int = 0, *, meanwhile: bool = False) -> 
     return json.dumps({**asked, "start": start, "meanwhile": meanwhile})
 
 
-def _draw_if_open(recipe: Recipe, start: int = 0) -> Shown:
-    return draw(recipe, start) if _is_ready(recipe) else Shown(recipe, opening=_ask_to_open(recipe, start))
+def _if_ready(recipe: Recipe, drawing: Callable[[Recipe, int], Shown], start: int = 0) -> Shown:
+    """The drawing of a Recipe from token `start` on, or the question to have its model opened first."""
+    return drawing(recipe, start) if _is_ready(recipe) else Shown(recipe, opening=_ask_to_open(recipe, start))
 
 
 def draw(recipe: Recipe, start: int = 0) -> Shown:
@@ -250,9 +250,7 @@ def _draw_exactly(recipe: Recipe, start: int) -> Shown:
     return Shown(recipe, parts_json(analysis, start), map_json(analysis), messages)
 
 
-def _draw_map(recipe: Recipe) -> Shown:
-    if not _is_ready(recipe):
-        return Shown(recipe, opening=_ask_to_open(recipe))
+def _draw_map(recipe: Recipe, _: int) -> Shown:
     from embviz.analysis import analyze
     from embviz.ui.payload import map_json
 

@@ -20,9 +20,9 @@ from embviz.figures.captions import (
 from embviz.figures.change_captions import bars_caption
 from embviz.figures.heatmap import heatmap_spec
 from embviz.figures.pca import axis_titles, normalized_spec, pca_spec, shown_components
-from embviz.figures.style import color_limit, to_json
+from embviz.figures.style import to_json
 from embviz.ui.changes_payload import changes_json
-from embviz.ui.packing import pack, pack_rows
+from embviz.ui.packing import pack, pack_rows, value_range
 from embviz.ui.what_if_payload import what_if_json
 
 WINDOW = 64
@@ -167,17 +167,9 @@ def _part(d: Decomposition, name: str, start: int, stop: int) -> dict[str, Any]:
 def _scales(d: Decomposition) -> dict[str, dict[str, float]]:
     """The colour range of the parts and the sum, and the LayerNorm's own, over the whole input."""
     arrays = [array for name in (*COMPONENTS, "summed") if (array := d.part(name)) is not None]
-    return {"parts": _scale(arrays), "normalized": _scale([] if d.normalized is None else [d.normalized])}
-
-
-def _scale(arrays: list[NDArray[np.float32]]) -> dict[str, float]:
-    """Of all numbers; what is not a number has no colour."""
-    limit = color_limit(list(arrays))
-    numbers = [array[np.isfinite(array)] for array in arrays]
     return {
-        "limit": limit,
-        "min": float(min((array.min() for array in numbers if array.size), default=0.0)),
-        "max": float(max((array.max() for array in numbers if array.size), default=0.0)),
+        "parts": value_range(arrays),
+        "normalized": value_range([] if d.normalized is None else [d.normalized]),
     }
 
 
